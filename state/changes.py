@@ -1,0 +1,151 @@
+"""The difference between the facts that were published and the facts that follow now.
+
+Every change of a fact yields exactly one right event, and nothing changes silently. A pure comparison:
+it knows no votes. Which kind each change has is the table in `changes_of`; DESIGN 4 names the kinds.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from state.episodes import Reason
+from state.facts import Fact
+from state.identity import FactId
+from state.instants import Instant
+
+
+class Kind(enum.StrEnum):
+    """What happened to a fact: the topic that carries it."""
+
+    CREATED = "fact-created"
+    REINFORCED = "fact-reinforced"
+    INVALIDATED = "fact-invalidated"
+    REVISED = "fact-revised"
+
+
+class Revision(enum.StrEnum):
+    """What a `fact-revised` is about, beside created, reinforced and invalidated."""
+
+    ENDED = "ended"
+    REDATED = "redated"
+    REWORDED = "reworded"
+    CONTESTED = "contested"
+    SETTLED = "settled"
+    REINSTATED = "reinstated"
+    SCHEDULED = "scheduled"
+    RECOUNTED = "recounted"
+    """Its counts changed in another way: dissent, or support that was taken back."""
+
+
+INVALIDATIONS = frozenset(
+    {Reason.OUTVOTED, Reason.DENIED, Reason.SUPERSEDED, Reason.INVALIDATED, Reason.WITHDRAWN}
+)
+
+
+class Published(msgspec.Struct, frozen=True):
+    """A fact as it was last published, with its version: 1 for the first event, then rising by one."""
+
+    fact: Fact
+    version: int
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One event about one fact. `fact` is the fact after the batch; `revision` is "" unless revised."""
+
+    kind: Kind
+    revision: str
+    fact: Fact
+    version: int
+
+
+def withdrawn(fact: Fact) -> Fact:
+    """The fact as it stays in history when no evidence carries it any more."""
+    return msgspec.structs.replace(
+        fact, reason=Reason.WITHDRAWN.value, contested=False, rivals=(), votes=None, invalidated_by=None
+    )
+
+
+def diff(
+    published: Mapping[FactId, Published], facts: Iterable[Fact], *, horizon: Instant
+) -> tuple[dict[FactId, Published], list[Change]]:
+    """What is published from now on, and the changes that say so, in order of fact and of kind.
+
+    `facts` are all facts of the claim now. What was published and is not among them is withdrawn: its
+    entry and its version stay. `horizon` is the greatest observed_at of the claim; an end after it is
+    scheduled. Comparing equal facts yields nothing, so a second delivery yields nothing.
+    """
+    after = dict(published)
+    changes: list[Change] = []
+    seen: set[FactId] = set()
+    for fact in facts:
+        seen.add(fact.fact_id)
+        known = published.get(fact.fact_id)
+        version = known.version if known is not None else 0
+        kinds = list(_kinds(known.fact if known is not None else None, fact, horizon))
+        for kind, revision in kinds:
+            version += 1
+            changes.append(Change(kind, revision, fact, version))
+        if kinds or known is None:
+            after[fact.fact_id] = Published(fact, version)
+    for fact_id, known in published.items():
+        if fact_id not in seen and known.fact.reason != Reason.WITHDRAWN:
+            gone = Published(withdrawn(known.fact), known.version + 1)
+            after[fact_id] = gone
+            changes.append(Change(Kind.INVALIDATED, "", gone.fact, gone.version))
+    return after, changes
+
+
+def _kinds(old: Fact | None, new: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
+    """The kinds of all changes between two states of one fact, each once."""
+    if old is None:
+        yield Kind.CREATED, ""
+        if new.reason is not None:
+            yield from _ending(new, horizon)
+        return
+    before = _content(old)
+    if before == _content(new):
+        return
+    found = list(_named(old, new, horizon))
+    yield from found or [(Kind.REVISED, Revision.RECOUNTED)]
+
+
+def _named(old: Fact, new: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
+    if new.observations > old.observations or new.support > old.support:
+        yield Kind.REINFORCED, ""
+    if (old.object, type(old.object), old.subject, old.predicate) != (
+        new.object, type(new.object), new.subject, new.predicate,
+    ):  # fmt: skip
+        yield Kind.REVISED, Revision.REWORDED
+    if old.reason is not None and new.reason is None:
+        yield Kind.REVISED, Revision.REINSTATED
+    elif new.reason is not None and old.reason != new.reason:
+        yield from _ending(new, horizon)
+    elif old.hi != new.hi or old.hi_granularity != new.hi_granularity or _start(old) != _start(new):
+        yield Kind.REVISED, Revision.REDATED
+    if new.reason is None and old.contested != new.contested:
+        yield Kind.REVISED, Revision.CONTESTED if new.contested else Revision.SETTLED
+
+
+def _ending(fact: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
+    if fact.hi is not None and fact.hi > horizon:
+        yield Kind.REVISED, Revision.SCHEDULED
+    elif fact.reason in INVALIDATIONS:
+        yield Kind.INVALIDATED, ""
+    else:
+        yield Kind.REVISED, Revision.ENDED
+
+
+def _start(fact: Fact) -> tuple[Instant | None, str | None]:
+    return fact.lo, fact.lo_granularity
+
+
+def _content(fact: Fact) -> tuple[object, ...]:
+    """All that a reader may rely on. Which ids are named as examples is not part of it."""
+    return (
+        fact.subject, fact.predicate, fact.object, type(fact.object), fact.lo, fact.hi, fact.lo_granularity,
+        fact.hi_granularity, fact.reason, fact.contested, fact.rivals, fact.support, fact.dissent,
+        fact.observations, fact.votes, fact.previous_fact_id, fact.invalidated_by,
+    )  # fmt: skip

@@ -1,0 +1,39 @@
+"""What a producer's record says, once it has been found usable.
+
+The form in which an observation travels inside: normalised claim, typed statement, verbatim content.
+Reading records is `state.validation`; nothing here can fail.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from state.identity import ClaimId
+from state.statements import Statement
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True, tag="observation", omit_defaults=True):
+    """One usable observation. `subject` and `predicate` are normal forms; the spellings are in the statement."""
+
+    claim: ClaimId
+    namespace: str
+    subject: str
+    predicate: str
+    statement: Statement
+    content: str | None = None
+
+
+class Retract(msgspec.Struct, frozen=True, kw_only=True, tag="retract", omit_defaults=True):
+    """A permanent statement that an observation shall count as never made (DESIGN 4.10).
+
+    `namespace` and `subject` (normal form) are None where the record left them out; only a host that
+    can look them up by observation id accepts that.
+    """
+
+    observation_id: str
+    namespace: str | None = None
+    subject: str | None = None
+    reason: str | None = None
+
+
+Usable = Observation | Retract

@@ -1,0 +1,351 @@
+"""From the bytes of a record to a usable observation or correction, or to one dead-letter code.
+
+Decides what can be used and says in one sentence why not. The codes are checked in the order of
+`CODES`; the first that applies is given. Never raises anything but BadInput, whatever the bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from state.errors import BadInput, BadInstant
+from state.identity import claim_id, content_hash
+from state.instants import Granularity, Instant, Moment, format_instant, parse_instant, parse_moment, shown
+from state.names import normalise, normalise_predicate
+from state.objects import type_object
+from state.observations import Observation, Retract, Usable
+from state.statements import ObservationId, Spelling, Statement
+
+RECORD_BYTES_MAX: Final = 256 * 1024
+NESTING_MAX: Final = 64  # levels; an observation needs two
+FUTURE_SKEW_MS: Final = 5 * 60 * 1000
+SCHEMA_VERSION: Final = 1
+
+CODES: Final[Mapping[str, str]] = {
+    "too_large": "The record is larger than 256 KiB.",
+    "not_utf8": "The record, or a text in it, is not valid UTF-8.",
+    "too_deep": "The record nests deeper than 64 levels.",
+    "not_json": "The record is not JSON.",
+    "not_an_object": "The record is JSON, but not an object.",
+    "unsupported_version": "The record has a schema_version that this release does not know.",
+    "missing_field": "A required field is absent or null.",
+    "wrong_type": "A field has a value of a kind that it cannot have.",
+    "control_character": "A text holds a control character.",
+    "blank_subject": "The subject holds no letter, digit or symbol.",
+    "blank_predicate": "The predicate holds no letter, digit or symbol.",
+    "blank_object": "The object holds no letter, digit or symbol.",
+    "bad_instant": "A time is no instant or partial date between year 1 and year 9999.",
+    "inverted_interval": "The statement ends before, or exactly when, it starts.",
+    "future_observed_at": "The observation was made over five minutes after its record was written.",
+    "bad_confidence": "The confidence lies outside 0 to 1.",
+    "duplicate_id": "Another observation of the claim has this id and other content.",
+    "unknown_id": "A correction names an observation that nobody has seen, without its subject.",
+    "ambiguous_id": "A correction names an id that several subjects have, without its subject.",
+}
+"""Every dead-letter code with its meaning, in order of precedence."""
+
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_decode: Final = msgspec.json.Decoder().decode
+
+
+def read(raw: bytes, *, recorded_at: Instant, bytes_max: int = RECORD_BYTES_MAX) -> Usable:
+    """The observation or correction in the bytes of one record.
+
+    `recorded_at` is the broker's timestamp of the record; an observation cannot have been made over
+    five minutes after it. Raises BadInput with one of `CODES`.
+    """
+    fields = _fields(raw, bytes_max)
+    version = fields.get("schema_version")
+    if version is not None and (type(version) is not int or version != SCHEMA_VERSION):
+        raise BadInput(
+            "unsupported_version", f"schema_version is {shown(version)}; this release reads {SCHEMA_VERSION}."
+        )
+    if fields.get("op") is not None:
+        return _correction(fields)
+    return _observation(fields, recorded_at)
+
+
+def recorded_at_of(raw: bytes) -> Instant | None:
+    """The `recorded_at` that a line of a file brings along, or None where it has no usable one.
+
+    Only a replay into a log of its own asks for this: on a shared log the broker's time is the truth.
+    """
+    try:
+        fields = _decode(raw)
+        return parse_instant(fields["recorded_at"])
+    except (msgspec.DecodeError, RecursionError, TypeError, KeyError, BadInstant):
+        return None
+
+
+# -- bytes ----------------------------------------------------------------------------------
+
+
+def _fields(raw: bytes, bytes_max: int) -> dict[str, Any]:
+    if len(raw) > bytes_max:
+        raise BadInput("too_large", f"The record has {len(raw)} bytes; at most {bytes_max} are read.")
+    if raw.count(b"[") + raw.count(b"{") > NESTING_MAX and _depth(raw) > NESTING_MAX:
+        _check_utf8(raw)
+        raise BadInput("too_deep", f"The record nests deeper than {NESTING_MAX} levels.")
+    try:
+        fields = _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _check_utf8(raw)
+        if b"\\u" in raw and _has_lone_surrogate(raw):
+            raise BadInput("not_utf8", "A text holds half of a surrogate pair, which is no character.") from error
+        raise BadInput("not_json", f"The record is not JSON: {error}.") from error
+    if not isinstance(fields, dict):
+        raise BadInput("not_an_object", f"The record is {_kind(fields)}, not an object with fields.")
+    return fields
+
+
+def _check_utf8(raw: bytes) -> None:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput("not_utf8", f"Byte {error.start} of the record is not UTF-8.") from error
+
+
+def _has_lone_surrogate(raw: bytes) -> bool:
+    try:
+        return _SURROGATE.search(json.dumps(json.loads(raw), ensure_ascii=False)) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+def _depth(raw: bytes) -> int:
+    """How deep brackets nest outside strings; only asked of records with many brackets."""
+    depth = deepest = 0
+    for byte in _STRINGS.sub(b"", raw):
+        if byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
+
+
+# -- fields ---------------------------------------------------------------------------------
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number"}
+    return "null" if value is None else names.get(type(value), "a number")
+
+
+def _text(fields: Mapping[str, Any], name: str, *, where: str = "") -> str | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if type(value) is not str:
+        raise BadInput("wrong_type", f"{where}{name} is {_kind(value)}, expected text.")
+    if _CONTROL.search(value):
+        raise BadInput("control_character", f"{where}{name} holds a control character: {shown(value)}.")
+    return value
+
+
+def _required(fields: Mapping[str, Any], name: str) -> str:
+    value = _text(fields, name)
+    if value is None:
+        raise BadInput("missing_field", f"The field {name} is missing.")
+    return value
+
+
+def _not_blank(value: str | None, name: str) -> str | None:
+    if value is not None and not value.strip():
+        raise BadInput("wrong_type", f"{name} is blank; leave it out instead.")
+    return value
+
+
+def _object(fields: Mapping[str, Any]) -> Spelling | None:
+    value = fields.get("object")
+    if isinstance(value, str):
+        return _text(fields, "object")
+    if isinstance(value, dict | list):
+        raise BadInput("wrong_type", f"object is {_kind(value)}, expected text, a number, true or false.")
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        raise BadInput("wrong_type", "object is an integer beyond 64 bits; write it as text.")
+    return value  # type: ignore[no-any-return]
+
+
+def _choice(fields: Mapping[str, Any], name: str, choices: tuple[str, ...], *, where: str = "") -> str:
+    value = _text(fields, name, where=where)
+    if value is None:
+        return choices[0]
+    if value not in choices:
+        raise BadInput("wrong_type", f"{where}{name} is {shown(value)}, expected {' or '.join(choices)}.")
+    return value
+
+
+def _confidence(fields: Mapping[str, Any]) -> float:
+    value = fields.get("confidence")
+    if value is None:
+        return 1.0
+    if type(value) not in (int, float):
+        raise BadInput("wrong_type", f"confidence is {_kind(value)}, expected a number.")
+    return float(value)
+
+
+def _moment(fields: Mapping[str, Any], name: str) -> Moment | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    try:
+        return parse_moment(value)
+    except BadInstant as error:
+        raise BadInput("bad_instant", f"{name}: {error}") from error
+
+
+def _is_our_own(origin: object) -> bool:
+    """Whether `origin` says that the statement came out of factdrift: it then never votes.
+
+    Recognised are a text that starts with "factdrift" or is the id of a fact, and an object with a
+    `fact_id` or whose `system` is factdrift.
+    """
+    if isinstance(origin, str):
+        return origin.casefold().startswith("factdrift") or _FACT_ID.fullmatch(origin) is not None
+    if isinstance(origin, dict):
+        system = origin.get("system", origin.get("name"))
+        return "fact_id" in origin or (isinstance(system, str) and system.casefold().startswith("factdrift"))
+    return False
+
+
+_FACT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+# -- records --------------------------------------------------------------------------------
+
+
+def _observation(fields: Mapping[str, Any], recorded_at: Instant) -> Observation:
+    subject, predicate = _required(fields, "subject"), _required(fields, "predicate")
+    if fields.get("observed_at") is None:
+        raise BadInput("missing_field", "The field observed_at is missing.")
+    spelling = _object(fields)
+    namespace = _not_blank(_text(fields, "namespace"), "namespace") or "default"
+    given_id = _not_blank(_text(fields, "observation_id"), "observation_id")
+    affirmed = _choice(fields, "polarity", ("affirmed", "denied")) == "affirmed"
+    source, document, supersedes, category = _source(fields)
+    content = _text(fields, "content")
+    origin = fields.get("origin")
+    if origin is not None and not isinstance(origin, str | dict):
+        raise BadInput("wrong_type", f"origin is {_kind(origin)}, expected text or an object.")
+    confidence = _confidence(fields)
+    subject_key, predicate_key = normalise(subject), normalise_predicate(predicate)
+    if not subject_key:
+        raise BadInput("blank_subject", f"The subject {shown(subject)} holds no letter, digit or symbol.")
+    if not predicate_key:
+        raise BadInput("blank_predicate", f"The predicate {shown(predicate)} holds no letter or digit.")
+    form = "" if spelling is None else type_object(spelling).key
+    observed_at, valid_from, valid_to = _times(fields, recorded_at)
+    if not 0.0 <= confidence <= 1.0:
+        raise BadInput("bad_confidence", f"confidence is {confidence}, expected 0 to 1.")
+    votes = not _is_our_own(origin)
+    digest = content_hash(
+        namespace, subject, predicate, spelling, affirmed, observed_at, confidence, votes, content,
+        (source, document, supersedes, category),
+        None if valid_from is None else (valid_from.start, valid_from.granularity),
+        None if valid_to is None else (valid_to[0], valid_to[1]),
+    )  # fmt: skip
+    statement = Statement(
+        effective_at=observed_at if valid_from is None else valid_from.start,
+        observed_at=observed_at,
+        observation_id=ObservationId(given_id or f"sha-{digest}"),
+        form=form,
+        affirmed=affirmed,
+        spelling=spelling,
+        source=source,
+        document=document,
+        valid_from=None if valid_from is None else valid_from.start,
+        valid_to=None if valid_to is None else valid_to[0],
+        lo_granularity=Granularity.DAY.value if valid_from is None else valid_from.granularity.value,
+        hi_granularity=None if valid_to is None else valid_to[1],
+        confidence=confidence,
+        extracted=category == "extracted",
+        supersedes=supersedes,
+        votes=votes,
+        subject=subject,
+        predicate=predicate,
+        recorded_at=recorded_at,
+        content_hash=digest,
+    )
+    return Observation(
+        claim=claim_id(namespace, subject_key, predicate_key),
+        namespace=namespace,
+        subject=subject_key,
+        predicate=predicate_key,
+        statement=statement,
+        content=content,
+    )
+
+
+def _source(fields: Mapping[str, Any]) -> tuple[str | None, str | None, str | None, str]:
+    """Source id, document, superseded document and category."""
+    source = fields.get("source")
+    if source is None:
+        return None, None, None, "direct"
+    if not isinstance(source, dict):
+        raise BadInput("wrong_type", f"source is {_kind(source)}, expected an object with an id.")
+    return (
+        _not_blank(_text(source, "id", where="source."), "source.id"),
+        _not_blank(_text(source, "document", where="source."), "source.document"),
+        _not_blank(_text(source, "supersedes", where="source."), "source.supersedes"),
+        _choice(source, "category", ("direct", "extracted"), where="source."),
+    )
+
+
+def _times(
+    fields: Mapping[str, Any], recorded_at: Instant
+) -> tuple[Instant, Moment | None, tuple[Instant, str] | None]:
+    """observed_at, the start if given, and (exclusive end, granularity) if given."""
+    try:
+        observed_at = parse_instant(fields["observed_at"])
+    except BadInstant as error:
+        raise BadInput("bad_instant", f"observed_at: {error}") from error
+    valid_from, until = _moment(fields, "valid_from"), _moment(fields, "valid_to")
+    valid_to = None
+    if until is not None:
+        end = until.start
+        if valid_from is not None and end <= valid_from.start < until.end and _is_partial(until):
+            end = until.end  # "2023" to "2023" is the whole year
+        if valid_from is not None and end <= valid_from.start:
+            raise BadInput(
+                "inverted_interval",
+                f"valid_to {shown(fields['valid_to'])} is not after valid_from {shown(fields['valid_from'])}.",
+            )
+        valid_to = (end, until.granularity.value)
+    if observed_at > recorded_at + FUTURE_SKEW_MS:
+        raise BadInput(
+            "future_observed_at",
+            f"observed_at {format_instant(observed_at)} is over five minutes after the record's own time, "
+            f"{format_instant(recorded_at)}; what holds only later belongs into valid_from.",
+        )
+    return observed_at, valid_from, valid_to
+
+
+def _is_partial(moment: Moment) -> bool:
+    return moment.granularity.rank <= Granularity.DAY.rank
+
+
+def _correction(fields: Mapping[str, Any]) -> Retract:
+    """A correction; `op` names it."""
+    op = _text(fields, "op")
+    if op != "retract":
+        raise BadInput("wrong_type", f"op is {shown(op)}, expected retract.")
+    observation_id = _not_blank(_required(fields, "observation_id"), "observation_id")
+    assert observation_id is not None
+    subject = _text(fields, "subject")
+    key = normalise(subject) if subject is not None else None
+    if key == "":
+        raise BadInput("blank_subject", f"The subject {shown(subject)} holds no letter, digit or symbol.")
+    return Retract(
+        observation_id=observation_id,
+        namespace=_not_blank(_text(fields, "namespace"), "namespace"),
+        subject=key,
+        reason=_text(fields, "reason"),
+    )

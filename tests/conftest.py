@@ -1,0 +1,14 @@
+"""What all tests share: Hypothesis profiles. Real parts have their fixtures in the folders that use them."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", deadline=None, max_examples=100)
+settings.register_profile(
+    "deep", deadline=None, max_examples=2000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("deeper", settings.get_profile("deep"), max_examples=20_000)
+settings.load_profile(os.environ.get("FACTDRIFT_TEST_PROFILE", "default"))

@@ -1,0 +1,138 @@
+"""The fold against its plain twin: two readings of one design must agree on every history."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from state.episodes import Role
+from state.periods import Policy
+from state.predicates import Predicate
+from state.statements import Statement, order
+from state.timeline import fold
+from tests.builders import statement
+from tests.reference import fold as twin
+
+VALUES = ["a", "b", "c"]
+
+
+@st.composite
+def histories(draw: st.DrawFn, *, max_size: int = 14) -> list[Statement]:
+    """Short histories in which instants, documents and values collide often."""
+    n = draw(st.integers(1, max_size))
+    bounded = draw(st.booleans())
+    found = []
+    for number in range(n):
+        observed = draw(st.integers(0, 12))
+        valid_from = draw(st.none() | st.integers(0, 14)) if bounded or draw(st.booleans()) else None
+        valid_to = None
+        if bounded and draw(st.booleans()):
+            valid_to = draw(st.integers((valid_from if valid_from is not None else 0) + 1, 18))
+        document = draw(st.sampled_from([None, None, "d1", "d2", "d3", "d4"]))
+        found.append(
+            statement(
+                draw(st.sampled_from(VALUES)) if draw(st.integers(0, 9)) else "",
+                observed,
+                id=f"s{number:02}",
+                affirmed=draw(st.integers(0, 3)) > 0,
+                valid_from=valid_from,
+                valid_to=valid_to,
+                source="s" if document else None,
+                document=document,
+                votes=draw(st.integers(0, 15)) > 0,
+            )
+        )
+    return found
+
+
+def as_twin(s: Statement) -> twin.Statement:
+    return twin.Statement(
+        s.observation_id, s.form or None, s.affirmed, s.observed_at, s.valid_from, s.valid_to, s.source, s.document, s.votes
+    )
+
+
+def ours(statements: list[Statement], predicate: Predicate) -> tuple[list[tuple[object, ...]], frozenset[str]]:
+    evidence = sorted(statements, key=order)
+    folded = fold(evidence, predicate, Policy(), {})
+    sides: dict[tuple[int, Role], set[str]] = {}
+    aside = set()
+    for s, (role, number) in zip(evidence, folded.roles, strict=True):
+        if number is None:
+            if role is not Role.DUPLICATE:
+                aside.add(s.observation_id)
+        else:
+            sides.setdefault((number, role), set()).add(s.observation_id)
+    facts = []
+    for number, e in enumerate(folded.episodes):
+        facts.append(
+            (
+                e.cluster or None,
+                e.lo.at if e.lo else None,
+                e.hi.at if e.hi else None,
+                e.reason.value if e.reason else None,
+                e.contested and e.reason is None,
+                tuple(("" if affirmed else "!") + c for c, affirmed in e.rivals) if e.reason is None else (),
+                frozenset(sides.get((number, Role.SUPPORT), ())),
+                frozenset(sides.get((number, Role.DISSENT), ())),
+                frozenset(sides.get((number, Role.CLOSING), ())),
+            )
+        )
+    return sorted(facts, key=repr), frozenset(aside)
+
+
+def theirs(statements: list[Statement], predicate: Predicate) -> tuple[list[tuple[object, ...]], frozenset[str]]:
+    facts, aside = twin.fold(
+        map(as_twin, statements), cardinality=predicate.cardinality, change=predicate.change
+    )
+    return sorted(
+        (
+            (
+                f.cluster, f.lo, f.hi, f.reason, f.contested and f.reason is None,
+                f.rivals if f.reason is None else (), f.supporting, f.dissenting, f.closing,
+            )
+            for f in facts
+        ),
+        key=repr,
+    ), aside  # fmt: skip
+
+
+def without_restatements(statements: list[Statement]) -> list[Statement]:
+    """The twin knows no restatement under another id; that rule is tested by F34."""
+    seen: set[object] = set()
+    kept = []
+    for s in sorted(statements, key=order):
+        key = (s.form, s.affirmed, s.document, s.observed_at, s.valid_from, s.valid_to)
+        if s.document is None or not s.votes or key not in seen:
+            kept.append(s)
+        if s.votes:
+            seen.add(key)
+    return kept
+
+
+@given(histories(), st.sampled_from([Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")]))
+def test_the_fold_agrees_with_its_plain_twin(history: list[Statement], predicate: Predicate) -> None:
+    history = without_restatements(history)
+
+    assert ours(history, predicate) == theirs(history, predicate)
+
+
+@given(histories(), st.randoms(use_true_random=False))
+def test_the_order_of_arrival_and_the_ids_change_nothing(history: list[Statement], chance: random.Random) -> None:
+    renamed = [s.observation_id for s in history]
+    chance.shuffle(renamed)
+    other = [twin_rename(s, new) for s, new in zip(history, renamed, strict=True)]
+    chance.shuffle(other)
+
+    def shape(statements: list[Statement]) -> list[object]:
+        folded = fold(sorted(statements, key=order), Predicate("p"), Policy(), {})
+        return [(e.cluster, e.lo, e.hi, e.reason, e.contested, e.rivals) for e in folded.episodes]
+
+    assert shape(history) == shape(other)
+
+
+def twin_rename(s: Statement, new_id: str) -> Statement:
+    import msgspec
+
+    return msgspec.structs.replace(s, observation_id=new_id)
