@@ -133,7 +133,6 @@ def parse_instant(value: object) -> Instant:
         and len(value) == 20
         and value[19] == "Z"
         and value[10] == "T"
-        and value[4] == value[7] == "-"
         and value[13] == value[16] == ":"
     ):
         try:

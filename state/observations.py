@@ -26,8 +26,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag="observation", 
 class Retract(msgspec.Struct, frozen=True, kw_only=True, tag="retract", omit_defaults=True):
     """A permanent statement that an observation shall count as never made (DESIGN 4.10).
 
-    `namespace` and `subject` (normal form) are None where the record left them out; only a host that
-    can look them up by observation id accepts that.
+    `namespace` and `subject` (normal form) are None where the record left them out: it then means every
+    observation under that id. Only a host that keeps an index of ids can do that.
     """
 
     observation_id: str

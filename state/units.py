@@ -30,8 +30,8 @@ class Unit:
     is_measured: bool
 
 
-# Name in the registry of pint -> spellings, apart by "|", in any case, with the regular plurals and the
-# British endings understood.
+# Name in the registry of pint -> spellings, apart by "|", in any case; plurals in -s and British endings are
+# added to each. A pound is taken as a weight, since money has its sign.
 _MEASURED: Final = {
     # length
     "millimeter": "mm|millimeter",
@@ -250,18 +250,15 @@ def unit_of(written: str) -> Unit | None:
     folded = written.replace(".", "").casefold()
     if (name := _ANY_CASE.get(folded)) is not None:
         return _measured(name)
-    base = _OWN_MEASURE.get(folded) or _MONEY_SIGNS.get(written)
-    return None if base is None else _counted(base)
+    if (base := _OWN_MEASURE.get(folded)) is not None:
+        return _counted(base)
+    return money_before(written)
 
 
 def money_before(written: str) -> Unit | None:
-    """Return the currency that stands before a number, as a sign (`$`, `US$`) or a code (`EUR`), or None."""
+    """Return the currency that may stand before a number: its sign (`$`, `US$`) or code (`EUR`), or None."""
     code = _MONEY_SIGNS.get(written, written if written in _MONEY_CODES else None)
     return None if code is None else _counted(code)
-
-
-MONEY_SIGNS: Final = tuple(sorted(_MONEY_SIGNS, key=len, reverse=True))
-"""Every sign of a currency, longest first, for whoever looks for one before a number."""
 
 
 def _by_spelling(table: Mapping[str, str]) -> dict[str, str]:
@@ -286,9 +283,13 @@ def _variants(spelled: str) -> Iterator[str]:
 
 _EXACT: Final = {spelled: name for name, all_ in _MEASURED_EXACTLY.items() for spelled in all_.split("|")}
 _ANY_CASE: Final = _by_spelling(_MEASURED)
-_OWN_MEASURE: Final = (
-    {code.casefold(): code for code in _MONEY_CODES} | _by_spelling(_COUNTED) | _by_spelling(_MONEY_WORDS)
-)
+_OWN_MEASURE: Final = {
+    **{
+        code.casefold(): code for code in _MONEY_CODES - {"CAD", "COP", "RON", "RUB"}
+    },  # words in small letters
+    **_by_spelling(_COUNTED),
+    **_by_spelling(_MONEY_WORDS),
+}
 
 
 @lru_cache(maxsize=256)

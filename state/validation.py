@@ -44,8 +44,6 @@ CODES: Final[Mapping[str, str]] = {
     "future_observed_at": "The observation was made over five minutes after its record was written.",
     "bad_confidence": "The confidence lies outside 0 to 1.",
     "duplicate_id": "Another observation of the claim has this id and other content.",
-    "unknown_id": "A correction names an observation that nobody has seen, without its subject.",
-    "ambiguous_id": "A correction names an id that several subjects have, without its subject.",
 }
 """Every dead-letter code with its meaning, in order of precedence."""
 

@@ -153,7 +153,7 @@ def _find_in_environment() -> KafkaBroker:
 # --- Docker ---------------------------------------------------------------------------------------
 
 _CONTAINER_PORT = 9092
-_CONTAINER_START = "/tmp/factdrift-start.sh"
+_CONTAINER_START = "/factdrift-start.sh"
 
 
 class _DockerBroker(KafkaBroker):

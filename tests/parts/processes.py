@@ -191,7 +191,7 @@ class Process:
         """Ask the leader to end (SIGTERM), after the deadline kill the group, and return the exit code."""
         if self.running:
             os.kill(self.pid, signal.SIGTERM)
-            pass  # a paused program would not hear the request
+            self.resume()  # a paused program would not hear the request
             with contextlib.suppress(TimeoutError):
                 self.wait_for_exit(timeout_s)
         self.kill()

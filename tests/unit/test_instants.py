@@ -233,6 +233,8 @@ BAD_VALUES = [
     "2023-145",
     "2023-W54-1",
     "2022-W53-1",
+    "2022-W53-1T00:00:00Z",
+    "20230525  T13:14:00Z",
     "2023-W00-1",
     "0000-01-01",
     "-0001-01-01",
@@ -275,6 +277,11 @@ def test_what_names_no_instant_is_refused_with_the_value_and_what_would_do(value
         assert message.startswith(f"{shown(value)} is no instant: ")
         assert "2023-05-25T13:14:00Z" in message
         assert len(message) < 500
+
+
+def test_a_datetime_without_a_zone_is_refused_for_that_reason() -> None:
+    with pytest.raises(BadInstant, match="a datetime needs a time zone"):
+        parse_instant(datetime(2023, 5, 25))  # noqa: DTZ001  # that it has no zone is the case
 
 
 def test_a_long_value_is_shown_by_its_first_characters() -> None:

@@ -1,0 +1,234 @@
+"""Consolidation: from validated batches to facts, one table write per touched claim.
+
+One internal record is one batch for one partition. What it does to each claim is `state.claim`; this
+module reads and writes the tables, and turns changes into events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from state import claim as claims
+from state.claim import Claim, Duplicate, Outcome
+from state.identity import ClaimId
+from state.observations import Observation, Retract
+from state.periods import Policy
+from state.predicates import Predicate
+from state.statements import Statement
+from streams.codec import Batch, Entry, decode_batch
+from streams.host import Agent, Effects, Output, Record, State, Write
+from streams.keys import key, subject_key
+from streams.topics import Topic
+from streams.wire import dead_letter, fact_event, fact_fields, to_json
+
+CLAIMS_TABLE: Final = "claims"
+SUBJECTS_TABLE: Final = "subjects"
+
+
+class Subject(msgspec.Struct, array_like=True):
+    """What is kept of a subject: its claims, and the ids retracted from it."""
+
+    claims: list[ClaimId] = []
+    retracted: list[str] = []
+
+
+class Arrivals(msgspec.Struct):
+    """What one batch brings for one claim."""
+
+    about: tuple[str, str, str] | None = None
+    statements: list[Statement] = []
+    entries: dict[str, Entry] = {}
+    retracted: list[str] = []
+
+
+_encode_subject: Final = msgspec.msgpack.Encoder().encode
+_decode_subject: Final = msgspec.msgpack.Decoder(Subject).decode
+
+
+def consolidation(*, predicate_of: Callable[[str], Predicate], policy: Policy) -> Agent:
+    """The consolidation agent, with the registry of predicates and the policy that it folds by."""
+
+    def apply(state: State, records: Sequence[Record]) -> Effects:
+        effects = Effects()
+        tables = _Overlay(state)
+        for record in records:
+            _consolidate(tables, record, decode_batch(record.value), predicate_of, policy, effects)
+        effects.writes.extend(tables.writes())
+        return effects
+
+    return Agent("consolidation", (Topic.BY_CLAIM,), (CLAIMS_TABLE, SUBJECTS_TABLE), apply)
+
+
+class _Overlay:
+    """The tables as they are after the records handled so far in this call."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.claims: dict[bytes, Claim | None] = {}
+        self.subjects: dict[bytes, Subject] = {}
+        self.dirty_claims: set[bytes] = set()
+        self.dirty_subjects: set[bytes] = set()
+
+    def applied(self, table: str, table_key: bytes, record: Record) -> bool:
+        return self._state.applied(table, table_key, record)
+
+    def claim(self, claim: ClaimId) -> tuple[bytes, Claim | None]:
+        table_key = claim.encode("ascii")
+        if table_key not in self.claims:
+            stored = self._state.get(CLAIMS_TABLE, table_key)
+            self.claims[table_key] = None if stored is None else claims.decode(stored)
+        return table_key, self.claims[table_key]
+
+    def subject(self, namespace: str, subject: str) -> tuple[bytes, Subject]:
+        table_key = subject_key(namespace, subject)
+        if table_key not in self.subjects:
+            stored = self._state.get(SUBJECTS_TABLE, table_key)
+            self.subjects[table_key] = Subject() if stored is None else _decode_subject(stored)
+        return table_key, self.subjects[table_key]
+
+    def writes(self) -> list[Write]:
+        found = [
+            Write(SUBJECTS_TABLE, table_key, _encode_subject(self.subjects[table_key]))
+            for table_key in sorted(self.dirty_subjects)
+        ]
+        for table_key in sorted(self.dirty_claims):
+            claim = self.claims[table_key]
+            assert claim is not None
+            found.append(Write(CLAIMS_TABLE, table_key, claims.encode(claim)))
+        return found
+
+
+def _consolidate(
+    tables: _Overlay,
+    record: Record,
+    batch: Batch,
+    predicate_of: Callable[[str], Predicate],
+    policy: Policy,
+    effects: Effects,
+) -> None:
+    """Apply one internal record to every claim that it touches."""
+    for claim_id, arrivals in _by_claim(tables, batch, record).items():
+        table_key, claim = tables.claim(claim_id)
+        if tables.applied(CLAIMS_TABLE, table_key, record):
+            continue
+        if claim is None:
+            if arrivals.about is None:
+                continue
+            claim = _new_claim(tables, claim_id, arrivals.about, record)
+            tables.claims[table_key] = claim
+        outcome = claims.apply(
+            claim,
+            arrivals.statements,
+            arrivals.retracted,
+            predicate=predicate_of(claim.predicate),
+            policy=policy,
+        )
+        if outcome.changed:
+            tables.dirty_claims.add(table_key)
+        effects.outputs.extend(_outputs(claim, outcome, arrivals, record, policy))
+
+
+def _by_claim(tables: _Overlay, batch: Batch, record: Record) -> dict[ClaimId, Arrivals]:
+    """The batch by claim, in order of first appearance; a retract goes to every claim of its subject."""
+    found: dict[ClaimId, Arrivals] = {}
+    for entry in batch.entries:
+        usable = entry.usable
+        if isinstance(usable, Observation):
+            arrivals = found.get(usable.claim)
+            if arrivals is None:
+                arrivals = found[usable.claim] = Arrivals(
+                    about=(usable.namespace, usable.subject, usable.predicate)
+                )
+            arrivals.about = (usable.namespace, usable.subject, usable.predicate)
+            arrivals.statements.append(usable.statement)
+            arrivals.entries[usable.statement.content_hash] = entry
+        else:
+            _retract(tables, usable, record, found)
+    return found
+
+
+def _retract(tables: _Overlay, usable: Retract, record: Record, found: dict[ClaimId, Arrivals]) -> None:
+    assert usable.namespace is not None and usable.subject is not None
+    table_key, subject = tables.subject(usable.namespace, usable.subject)
+    if usable.observation_id not in subject.retracted:
+        subject.retracted.append(usable.observation_id)
+        tables.dirty_subjects.add(table_key)
+    for claim_id in subject.claims:
+        found.setdefault(claim_id, Arrivals()).retracted.append(usable.observation_id)
+    # A claim of this subject that is new in this very batch gets the tombstone from the subject.
+
+
+def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str], record: Record) -> Claim:
+    """A claim, entered at its subject, with the tombstones that were there before it."""
+    namespace, subject_name, predicate = about
+    table_key, subject = tables.subject(namespace, subject_name)
+    if claim_id not in subject.claims:
+        subject.claims.append(claim_id)
+        tables.dirty_subjects.add(table_key)
+    return Claim(
+        claim=claim_id,
+        namespace=namespace,
+        subject=subject_name,
+        predicate=predicate,
+        retracted=sorted(subject.retracted),
+    )
+
+
+def _outputs(
+    claim: Claim, outcome: Outcome, arrivals: Arrivals, record: Record, policy: Policy
+) -> list[Output]:
+    """Events, latest states and dead letters, in the order in which they happened."""
+    outputs: list[Output] = []
+    record_key = subject_key(claim.namespace, claim.subject)
+    bodies: dict[str, dict[str, object]] = {}
+    for change in outcome.changes:
+        body = bodies.get(change.fact.fact_id)
+        if body is None:
+            body = bodies[change.fact.fact_id] = fact_fields(
+                change.fact, change.version, recorded_at=record.recorded_at, policy_version=policy.version
+            )
+        body["version"] = change.version
+        event = fact_event(change, body, position=record.position)
+        outputs.append(Output(Topic(change.kind.value), record_key, event, record.partition))
+    for fact_id, body in bodies.items():
+        outputs.append(Output(Topic.FACTS, key(fact_id), to_json(body), record.partition))
+    for number, duplicate in enumerate(outcome.duplicates):
+        outputs.append(_duplicate_letter(claim, duplicate, arrivals, record, number))
+    return outputs
+
+
+def _duplicate_letter(
+    claim: Claim, duplicate: Duplicate, arrivals: Arrivals, record: Record, number: int
+) -> Output:
+    lost = duplicate.lost
+    entry = arrivals.entries.get(lost.content_hash)
+    letter = dead_letter(
+        record if entry is None else _as_origin(entry, record),
+        "duplicate_id",
+        f"Another observation of {lost.subject} / {lost.predicate} has the id {lost.observation_id} "
+        f"and other content; the one with the smaller content hash, {duplicate.kept_hash[:12]}…, stays.",
+        raw=to_json(statement_fields(claim, lost, None if entry is None else entry)),
+        part=f"{claim.claim}/{lost.content_hash}/{number}",
+    )
+    return Output(Topic.DEAD_LETTERS, subject_key(claim.namespace, claim.subject), letter)
+
+
+def _as_origin(entry: Entry, record: Record) -> Record:
+    """The public record that an entry came from, as far as a dead letter has to name it."""
+    return Record(
+        Topic(entry.topic), record.partition, record.offset, None, record.value, record.recorded_at
+    )
+
+
+def statement_fields(claim: Claim, statement: Statement, entry: Entry | None) -> dict[str, object]:
+    """A statement as a public observation again: what a dead letter of it carries."""
+    return {
+        "observation_id": statement.observation_id,
+        "namespace": claim.namespace,
+        "subject": statement.subject,
+        "predicate": statement.predicate,
+        "object": statement.spelling,
+    }

@@ -1,0 +1,148 @@
+"""Intake: from public records to validated batches, one internal record per target partition.
+
+Stateless on Kafka. Everything that cannot be used becomes a dead letter with its original bytes; nothing
+is dropped, and nothing that a record contains can stop the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from state.errors import BadInput
+from state.observations import Observation, Retract, Usable
+from state.validation import RECORD_BYTES_MAX, read
+from streams.codec import encode_entry, join_entries
+from streams.host import Agent, Effects, Output, Record, State, Write
+from streams.keys import Partition, partition_of, subject_key
+from streams.topics import Topic
+from streams.wire import dead_letter
+
+IDS_TABLE: Final = "observation-ids"
+
+
+class Known(msgspec.Struct, array_like=True):
+    """Under one observation id: the (namespace, subject) pairs that have it, and retracts without them."""
+
+    subjects: list[tuple[str, str]] = []
+    retracted: list[tuple[str | None, str | None]] = []
+
+
+_encode_known: Final = msgspec.msgpack.Encoder().encode
+_decode_known: Final = msgspec.msgpack.Decoder(Known).decode
+
+
+def intake(
+    *, batch_bytes_max: int, record_bytes_max: int = RECORD_BYTES_MAX, looks_up_ids: bool = False
+) -> Agent:
+    """The intake agent.
+
+    `looks_up_ids` keeps an index of observation ids, so that a retract may leave out its namespace and
+    subject; it then takes back every observation under that id, whichever came first. A host without
+    such an index asks for both.
+    """
+
+    def apply(state: State, records: Sequence[Record]) -> Effects:
+        effects = Effects()
+        index = IdIndex(state) if looks_up_ids else None
+        by_partition: dict[Partition, list[bytes]] = {}
+        for record in records:
+            try:
+                usable = read(record.value, recorded_at=record.recorded_at, bytes_max=record_bytes_max)
+                targets = index.resolve(usable) if index is not None else [usable]
+                for target in targets:
+                    partition = partition_of(_subject_of(target), state.n_partitions)
+                    entry = encode_entry(record.topic.value, record.partition, record.offset, target)
+                    by_partition.setdefault(partition, []).append(entry)
+            except BadInput as bad:
+                letter = dead_letter(record, bad.code, bad.message)
+                effects.outputs.append(Output(Topic.DEAD_LETTERS, record.key, letter))
+        for partition, entries in sorted(by_partition.items()):
+            for batch in _cut(entries, batch_bytes_max):
+                effects.outputs.append(Output(Topic.BY_CLAIM, None, join_entries(batch), partition))
+        if index is not None:
+            effects.writes.extend(index.writes())
+        return effects
+
+    return Agent(
+        "intake", (Topic.OBSERVATIONS, Topic.CORRECTIONS), (IDS_TABLE,) if looks_up_ids else (), apply
+    )
+
+
+def _subject_of(usable: Usable) -> bytes:
+    if usable.namespace is None or usable.subject is None:
+        missing = "namespace" if usable.namespace is None else "subject"
+        raise BadInput("missing_field", f"The field {missing} is missing: it says where the observation lives.")
+    return subject_key(usable.namespace, usable.subject)
+
+
+def _cut(entries: list[bytes], bytes_max: int) -> list[list[bytes]]:
+    """Batches of at most `bytes_max` bytes; an entry that is larger alone is a batch of its own."""
+    batches: list[list[bytes]] = []
+    size = 0
+    for entry in entries:
+        if not batches or size + len(entry) > bytes_max:
+            batches.append([])
+            size = 0
+        batches[-1].append(entry)
+        size += len(entry)
+    return batches
+
+
+class IdIndex:
+    """Which subjects an observation id belongs to, as far as they have arrived."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._touched: dict[bytes, Known] = {}
+        self._dirty: set[bytes] = set()
+
+    def resolve(self, usable: Usable) -> list[Usable]:
+        """The usable records that this one stands for: itself, or one retract for each subject."""
+        if isinstance(usable, Observation):
+            return self._observed(usable)
+        if usable.namespace is not None and usable.subject is not None:
+            return [usable]
+        key, known = self._known(usable.observation_id)
+        wanted = (usable.namespace, usable.subject)
+        if wanted not in known.retracted:
+            known.retracted.append(wanted)
+            self._dirty.add(key)
+        return [self._retract(usable, pair) for pair in known.subjects if _matches(wanted, pair)]
+
+    def _observed(self, observation: Observation) -> list[Usable]:
+        key, known = self._known(observation.statement.observation_id)
+        pair = (observation.namespace, observation.subject)
+        if pair in known.subjects:
+            return [observation]
+        known.subjects.append(pair)
+        self._dirty.add(key)
+        found: list[Usable] = [observation]
+        if any(_matches(wanted, pair) for wanted in known.retracted):
+            found.append(
+                Retract(
+                    observation_id=observation.statement.observation_id, namespace=pair[0], subject=pair[1]
+                )
+            )
+        return found
+
+    def _retract(self, usable: Retract, pair: tuple[str, str]) -> Retract:
+        return msgspec.structs.replace(usable, namespace=pair[0], subject=pair[1])
+
+    def _known(self, observation_id: str) -> tuple[bytes, Known]:
+        key = observation_id.encode("utf-8")
+        known = self._touched.get(key)
+        if known is None:
+            stored = self._state.get(IDS_TABLE, key)
+            known = self._touched[key] = Known() if stored is None else _decode_known(stored)
+        return key, known
+
+    def writes(self) -> list[Write]:
+        """What the index has to remember."""
+        return [Write(IDS_TABLE, key, _encode_known(self._touched[key])) for key in sorted(self._dirty)]
+
+
+def _matches(wanted: tuple[str | None, str | None], pair: tuple[str, str]) -> bool:
+    return all(want is None or want == have for want, have in zip(wanted, pair, strict=True))

@@ -1,0 +1,1 @@
+"""The wire and the two hosts: topics, keys, events, and what runs the agents on a log."""

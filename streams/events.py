@@ -1,0 +1,183 @@
+"""Public events as pydantic models: what consumers may rely on, and the source of the JSON Schemas.
+
+Every model carries `schema_version`; fields are only ever added within a version. Events are written by
+`streams.wire`, which is faster and held to these models by tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from streams.topics import Topic
+
+SCHEMA_VERSION = 1
+
+GranularityName = Literal[
+    "decade", "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"
+]
+Spelling = str | bool | int | float
+
+
+class Model(BaseModel):
+    """Base of all public models: unknown fields are ignored, so that older readers read newer events."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    topic: ClassVar[Topic]
+
+
+class Source(Model):
+    """Where a statement comes from. A document is known by (id, document)."""
+
+    id: str | None = Field(None, description="Who says so.")
+    document: str | None = Field(None, description="In which document. Each document has one vote.")
+    supersedes: str | None = Field(None, description="The document of the same source that this one replaces.")
+    category: Literal["direct", "extracted"] = Field("direct", description="Said so, or read out of a text.")
+
+
+class Observation(Model):
+    """One statement perceived from one source: what producers publish."""
+
+    topic = Topic.OBSERVATIONS
+    schema_version: Literal[1] = 1
+    observation_id: str | None = Field(None, description="Unique within its claim; by default a hash of the rest.")
+    namespace: str = Field("default", description="Separate worlds: nothing is ever shared between two.")
+    subject: str = Field(description="What the statement is about.")
+    predicate: str = Field(description="What is said about it. Spaces, hyphens and _ are the same.")
+    object: Spelling | None = Field(None, description="The value; absent where there is none.")
+    observed_at: str | float = Field(description="When it was said: ISO 8601 (naive is UTC) or Unix time.")
+    polarity: Literal["affirmed", "denied"] = Field("affirmed", description="denied: does not, or no longer.")
+    valid_from: str | float | None = Field(None, description="When it starts to hold; may be partial: 2023-05.")
+    valid_to: str | float | None = Field(None, description="When it stops to hold, exclusive; may be partial.")
+    confidence: float = Field(1.0, ge=0, le=1, description="How sure the source is.")
+    source: Source | None = None
+    content: str | None = Field(None, description="The verbatim text, for people.")
+    origin: str | dict[str, Any] | None = Field(
+        None, description="Set on what came out of factdrift; such a statement never votes."
+    )
+
+
+class Retract(Model):
+    """A correction: the observation shall count as never made. Permanent, and in any order."""
+
+    topic = Topic.CORRECTIONS
+    schema_version: Literal[1] = 1
+    op: Literal["retract"]
+    observation_id: str
+    namespace: str | None = None
+    subject: str | None = None
+    reason: str | None = None
+
+
+class Valid(Model):
+    """The half-open span [lo, hi) in which a fact holds. An infinite bound is null, with all it has."""
+
+    lo: AwareDatetime | None
+    hi: AwareDatetime | None
+    lo_granularity: GranularityName | None
+    hi_granularity: GranularityName | None
+    lo_certainty: Literal["definite", "approximate", "unknown"] | None
+    hi_certainty: Literal["definite", "approximate", "unknown"] | None
+
+
+class Fact(Model):
+    """The latest state of a fact, on `facts`; the body of every fact event."""
+
+    topic = Topic.FACTS
+    schema_version: Literal[1] = 1
+    fact_id: str
+    version: int = Field(ge=1, description="Rises with every event of this fact; keep the greatest.")
+    claim_id: str
+    namespace: str
+    subject: str
+    predicate: str
+    object: Spelling | None
+    declared: bool = Field(description="Whether a registry declares the predicate.")
+    valid: Valid
+    reason: Literal["outvoted", "denied", "ended", "superseded", "invalidated", "withdrawn"] | None
+    contested: bool
+    rivals: list[str] = Field(description="Spellings, strongest first; a denial reads “not …”.")
+    support: int = Field(ge=0, description="Votes for it: documents, or statements without document.")
+    dissent: int = Field(ge=0, description="Votes against it that did not retire it.")
+    observations: int = Field(ge=0, description="Supporting statements.")
+    confidence: float = Field(ge=0, le=1, description="(support + 1) / (support + dissent + 2).")
+    votes: str | None = Field(description="What ended it, in words.")
+    form: str = Field(description="First form of its cluster; names the fact within its claim.")
+    ordinal: int = Field(ge=0, description="Which episode of that cluster it is, from 0.")
+    previous_fact_id: str | None = Field(description="The episode before, where the same value held once.")
+    invalidated_by: str | None = Field(description="The fact that took its place.")
+    supported_by: list[str] = Field(description="The newest supporting observation ids, at most 16.")
+    dissented_by: list[str] = Field(description="The newest dissenting observation ids, at most 16.")
+    recorded_at: AwareDatetime = Field(description="When the log learnt what caused this.")
+    policy_version: str
+
+
+class FactEvent(Fact):
+    """One change of a fact."""
+
+    event_id: str = Field(description="The same on every delivery, whatever crashed in between.")
+    event: Literal["fact-created", "fact-reinforced", "fact-invalidated", "fact-revised"]
+    revision: (
+        Literal["ended", "redated", "reworded", "contested", "settled", "reinstated", "scheduled", "recounted"] | None
+    )
+    position: str = Field(description="The internal record that caused it: topic/partition/offset.")
+    decided_observed_at: AwareDatetime | None = Field(
+        description="When the deciding statement was made; drift counts by it."
+    )
+
+
+class FactCreated(FactEvent):
+    """A fact that did not exist before."""
+
+    topic = Topic.FACT_CREATED
+    event: Literal["fact-created"]
+
+
+class FactReinforced(FactEvent):
+    """A fact that gained support. One event per fact and batch."""
+
+    topic = Topic.FACT_REINFORCED
+    event: Literal["fact-reinforced"]
+
+
+class FactInvalidated(FactEvent):
+    """A fact that was outvoted, denied or withdrawn."""
+
+    topic = Topic.FACT_INVALIDATED
+    event: Literal["fact-invalidated"]
+
+
+class FactRevised(FactEvent):
+    """Every other change of a fact; `revision` says which."""
+
+    topic = Topic.FACT_REVISED
+    event: Literal["fact-revised"]
+
+
+class DeadLetter(Model):
+    """A record that could not be used, with its bytes, so that it can be mended and sent again."""
+
+    topic = Topic.DEAD_LETTERS
+    schema_version: Literal[1] = 1
+    dead_letter_id: str
+    code: str
+    message: str
+    origin_topic: str
+    origin_partition: int
+    origin_offset: int
+    origin_key: str | None
+    recorded_at: AwareDatetime
+    raw: str = Field(description="The original bytes, as text or as base64.")
+    raw_encoding: Literal["utf-8", "base64"]
+
+
+PUBLIC_MODELS: tuple[type[Model], ...] = (
+    Observation, Retract, FactCreated, FactReinforced, FactInvalidated, FactRevised, Fact, DeadLetter,
+)  # fmt: skip
+"""One model per public topic, in the order in which data flows."""
+
+
+def json_schemas() -> dict[str, dict[str, Any]]:
+    """The JSON Schema of every public topic, by the topic's name."""
+    return {model.topic.value: model.model_json_schema(mode="validation") for model in PUBLIC_MODELS}

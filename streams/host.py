@@ -1,0 +1,97 @@
+"""What an agent declares and what a host gives it: one declaration, two hosts.
+
+An agent is a name, its input topics, its tables and one function from state and records to writes and
+outputs. The embedded host runs it inside an SQLite transaction, the Kafka host inside a Faust worker;
+the agent knows neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from state.instants import Instant
+from streams.keys import Offset, Partition
+from streams.topics import Topic
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record of a log, as it was read. `recorded_at` is the log's own timestamp."""
+
+    topic: Topic
+    partition: Partition
+    offset: Offset
+    key: bytes | None
+    value: bytes
+    recorded_at: Instant
+
+    @property
+    def position(self) -> str:
+        """Where the record stands, as text; with it the ids of events are derived."""
+        return f"{self.topic.value}/{self.partition}/{self.offset}"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One record to be written. Without `partition` the key decides, as in Java's default partitioner."""
+
+    topic: Topic
+    key: bytes | None
+    value: bytes
+    partition: Partition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One change of a table; a value of None deletes the key."""
+
+    table: str
+    key: bytes
+    value: bytes | None
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a handler wants to happen, all of it or nothing of it."""
+
+    writes: list[Write] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
+
+
+class State(Protocol):
+    """The tables of an agent as they are before the records at hand."""
+
+    n_partitions: int
+    """How many partitions the stateful topics have."""
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """The stored value, or None."""
+        ...
+
+    def applied(self, table: str, key: bytes, record: Record) -> bool:
+        """Whether this key already holds what the record did to it.
+
+        True only where the host may deliver a record twice; then what the record caused elsewhere is
+        durable too, and the key must be left alone.
+        """
+        ...
+
+
+Handler = Callable[[State, Sequence[Record]], Effects]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What happens to a message, declared once.
+
+    `apply` gets records of one partition in the order of their offsets. It may see a record twice, and
+    must then return the same outputs. It must not raise for anything that a record contains: an
+    exception stops the host with the offset named, since a skipped record would be a lost one.
+    """
+
+    name: str
+    inputs: tuple[Topic, ...]
+    tables: tuple[str, ...]
+    apply: Handler

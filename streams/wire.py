@@ -1,0 +1,152 @@
+"""Facts, events and dead letters as JSON: the one place that writes them.
+
+Written with msgspec from the domain's own records, since every event passes here; `streams.events`
+describes the same shapes as pydantic models, and tests hold the two together.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Final
+
+import msgspec
+
+from state.changes import Change
+from state.facts import Fact, state_at
+from state.identity import derive, event_id
+from state.instants import Instant, format_instant
+from streams.events import SCHEMA_VERSION
+from streams.host import Record
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def valid_fields(fact: Fact) -> dict[str, str | None]:
+    """The validity interval as published: ISO instants, or null for a bound that is not known."""
+    certainty = fact.certainty.value
+    return {
+        "lo": None if fact.lo is None else format_instant(fact.lo),
+        "hi": None if fact.hi is None else format_instant(fact.hi),
+        "lo_granularity": None if fact.lo is None else fact.lo_granularity,
+        "hi_granularity": None if fact.hi is None else fact.hi_granularity,
+        "lo_certainty": None if fact.lo is None else certainty,
+        "hi_certainty": None if fact.hi is None else certainty,
+    }
+
+
+def fact_fields(fact: Fact, version: int, *, recorded_at: Instant, policy_version: str) -> dict[str, Any]:
+    """The body of a fact event, and of a record on `facts`."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "fact_id": fact.fact_id,
+        "version": version,
+        "claim_id": fact.claim,
+        "namespace": fact.namespace,
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+        "declared": fact.declared,
+        "valid": valid_fields(fact),
+        "reason": fact.reason,
+        "contested": fact.contested,
+        "rivals": fact.rivals,
+        "support": fact.support,
+        "dissent": fact.dissent,
+        "observations": fact.observations,
+        "confidence": round(fact.confidence, 6),
+        "votes": fact.votes,
+        "form": fact.form,
+        "ordinal": fact.ordinal,
+        "previous_fact_id": fact.previous_fact_id,
+        "invalidated_by": fact.invalidated_by,
+        "supported_by": fact.supported_by,
+        "dissented_by": fact.dissented_by,
+        "recorded_at": format_instant(recorded_at),
+        "policy_version": policy_version,
+    }
+
+
+def fact_event(change: Change, body: dict[str, Any], *, position: str) -> bytes:
+    """The event of one change, whose fact is already written in `body`."""
+    decided = change.fact.decided_observed_at
+    return _encode(
+        {
+            "event_id": event_id(change.fact.fact_id, position, change.kind.value, change.revision),
+            "event": change.kind.value,
+            "revision": change.revision or None,
+            "position": position,
+            "decided_observed_at": None if decided is None else format_instant(decided),
+            **body,
+            "version": change.version,
+        }
+    )
+
+
+def fact_line(fact: Fact, *, now: Instant) -> dict[str, Any]:
+    """One line of `--facts`: a fact as it is at `now`, without anything that depends on its arrival.
+
+    `reason` is null while the fact is not retired, even where its end is already known.
+    """
+    state = state_at(fact, now)
+    return {
+        "fact_id": fact.fact_id,
+        "namespace": fact.namespace,
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+        "valid": valid_fields(fact),
+        "state": state.value,
+        "reason": fact.reason if state.value == "retired" else None,
+        "support": fact.support,
+        "dissent": fact.dissent,
+        "observations": fact.observations,
+        "confidence": round(fact.confidence, 6),
+        "rivals": fact.rivals if state.value == "contested" else (),
+        "declared": fact.declared,
+        "previous_fact_id": fact.previous_fact_id,
+    }
+
+
+def line_order(line: dict[str, Any]) -> tuple[str, str, str, bool, str, str, str]:
+    """The order of fact lines: namespace, subject, predicate, lo (unknown first), object."""
+    lo = line["valid"]["lo"]
+    shown = line["object"]
+    text = "" if shown is None else shown if isinstance(shown, str) else str(shown)
+    return (line["namespace"], line["subject"], line["predicate"], lo is not None, lo or "", text, line["fact_id"])
+
+
+def to_json(fields: Any) -> bytes:
+    """Compact JSON of one published value."""
+    return _encode(fields)
+
+
+def dead_letter(record: Record, code: str, message: str, *, raw: bytes | None = None, part: str = "") -> bytes:
+    """The dead letter of a record; `raw` is what could not be used, by default the record's own bytes.
+
+    `part` tells several dead letters of one record apart. The id is the same on every delivery.
+    """
+    body = record.value if raw is None else raw
+    text, encoding = _as_text(body)
+    key = None if record.key is None else _as_text(record.key)[0]
+    return _encode(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "dead_letter_id": derive("dead-letter", record.position, part),
+            "code": code,
+            "message": message,
+            "origin_topic": record.topic.value,
+            "origin_partition": record.partition,
+            "origin_offset": record.offset,
+            "origin_key": key,
+            "recorded_at": format_instant(record.recorded_at),
+            "raw": text,
+            "raw_encoding": encoding,
+        }
+    )
+
+
+def _as_text(body: bytes) -> tuple[str, str]:
+    try:
+        return body.decode("utf-8"), "utf-8"
+    except UnicodeDecodeError:
+        return base64.b64encode(body).decode("ascii"), "base64"
