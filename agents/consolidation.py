@@ -20,9 +20,9 @@ from state.predicates import Predicate
 from state.statements import Statement
 from streams.codec import Batch, Entry, decode_batch
 from streams.host import Agent, Effects, Output, Record, State, Write
-from streams.keys import key, subject_key
+from streams.keys import Offset, Partition, key, subject_key
 from streams.topics import Topic
-from streams.wire import dead_letter, fact_event, fact_fields, to_json
+from streams.wire import dead_letter, fact_event, fact_fields, observation_fields, to_json
 
 CLAIMS_TABLE: Final = "claims"
 SUBJECTS_TABLE: Final = "subjects"
@@ -195,40 +195,25 @@ def _outputs(
         outputs.append(Output(Topic(change.kind.value), record_key, event, record.partition))
     for fact_id, body in bodies.items():
         outputs.append(Output(Topic.FACTS, key(fact_id), to_json(body), record.partition))
-    for number, duplicate in enumerate(outcome.duplicates):
-        outputs.append(_duplicate_letter(claim, duplicate, arrivals, record, number))
+    outputs.extend(_duplicate_letter(claim, duplicate, arrivals, record) for duplicate in outcome.duplicates)
     return outputs
 
 
-def _duplicate_letter(
-    claim: Claim, duplicate: Duplicate, arrivals: Arrivals, record: Record, number: int
-) -> Output:
+def _duplicate_letter(claim: Claim, duplicate: Duplicate, arrivals: Arrivals, record: Record) -> Output:
+    """The dead letter of the statement that lost its id; its text is put together again from the statement."""
     lost = duplicate.lost
     entry = arrivals.entries.get(lost.content_hash)
+    origin = record
+    if entry is not None:
+        origin = Record(
+            Topic(entry.topic), Partition(entry.partition), Offset(entry.offset), None, b"", record.recorded_at
+        )
     letter = dead_letter(
-        record if entry is None else _as_origin(entry, record),
+        origin,
         "duplicate_id",
         f"Another observation of {lost.subject} / {lost.predicate} has the id {lost.observation_id} "
         f"and other content; the one with the smaller content hash, {duplicate.kept_hash[:12]}…, stays.",
-        raw=to_json(statement_fields(claim, lost, None if entry is None else entry)),
-        part=f"{claim.claim}/{lost.content_hash}/{number}",
+        raw=to_json(observation_fields(claim.namespace, lost)),
+        part=f"{claim.claim}/{lost.content_hash}",
     )
     return Output(Topic.DEAD_LETTERS, subject_key(claim.namespace, claim.subject), letter)
-
-
-def _as_origin(entry: Entry, record: Record) -> Record:
-    """The public record that an entry came from, as far as a dead letter has to name it."""
-    return Record(
-        Topic(entry.topic), record.partition, record.offset, None, record.value, record.recorded_at
-    )
-
-
-def statement_fields(claim: Claim, statement: Statement, entry: Entry | None) -> dict[str, object]:
-    """A statement as a public observation again: what a dead letter of it carries."""
-    return {
-        "observation_id": statement.observation_id,
-        "namespace": claim.namespace,
-        "subject": statement.subject,
-        "predicate": statement.predicate,
-        "object": statement.spelling,
-    }

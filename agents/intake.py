@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from state.errors import BadInput
+from state.instants import Instant
 from state.observations import Observation, Retract, Usable
 from state.validation import RECORD_BYTES_MAX, read
 from streams.codec import encode_entry, join_entries
@@ -21,6 +22,8 @@ from streams.topics import Topic
 from streams.wire import dead_letter
 
 IDS_TABLE: Final = "observation-ids"
+CLOCK_TABLE: Final = "clock"
+NOW_KEY: Final = b"now"
 
 
 class Known(msgspec.Struct, array_like=True):
@@ -35,18 +38,19 @@ _decode_known: Final = msgspec.msgpack.Decoder(Known).decode
 
 
 def intake(
-    *, batch_bytes_max: int, record_bytes_max: int = RECORD_BYTES_MAX, looks_up_ids: bool = False
+    *, batch_bytes_max: int, record_bytes_max: int = RECORD_BYTES_MAX, keeps_index: bool = False
 ) -> Agent:
     """The intake agent.
 
-    `looks_up_ids` keeps an index of observation ids, so that a retract may leave out its namespace and
-    subject; it then takes back every observation under that id, whichever came first. A host without
-    such an index asks for both.
+    `keeps_index` keeps an index of observation ids, so that a retract may leave out its namespace and
+    subject; it then takes back every observation under that id, whichever came first. It also keeps
+    the greatest observed_at, which is what "now" means in a replay. A host without such an index
+    asks for both fields.
     """
 
     def apply(state: State, records: Sequence[Record]) -> Effects:
         effects = Effects()
-        index = IdIndex(state) if looks_up_ids else None
+        index = Index(state) if keeps_index else None
         by_partition: dict[Partition, list[bytes]] = {}
         for record in records:
             try:
@@ -67,7 +71,7 @@ def intake(
         return effects
 
     return Agent(
-        "intake", (Topic.OBSERVATIONS, Topic.CORRECTIONS), (IDS_TABLE,) if looks_up_ids else (), apply
+        "intake", (Topic.OBSERVATIONS, Topic.CORRECTIONS), (IDS_TABLE, CLOCK_TABLE) if keeps_index else (), apply
     )
 
 
@@ -91,13 +95,19 @@ def _cut(entries: list[bytes], bytes_max: int) -> list[list[bytes]]:
     return batches
 
 
-class IdIndex:
-    """Which subjects an observation id belongs to, as far as they have arrived."""
+def replay_now(stored: bytes | None) -> Instant | None:
+    """The greatest observed_at so far, from the stored value of `NOW_KEY`."""
+    return None if stored is None else Instant(int.from_bytes(stored, "big", signed=True))
+
+
+class Index:
+    """Which subjects an observation id belongs to, as far as they have arrived, and how late it is."""
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._touched: dict[bytes, Known] = {}
         self._dirty: set[bytes] = set()
+        self._now = self._now_before = replay_now(state.get(CLOCK_TABLE, NOW_KEY))
 
     def resolve(self, usable: Usable) -> list[Usable]:
         """The usable records that this one stands for: itself, or one retract for each subject."""
@@ -113,6 +123,8 @@ class IdIndex:
         return [self._retract(usable, pair) for pair in known.subjects if _matches(wanted, pair)]
 
     def _observed(self, observation: Observation) -> list[Usable]:
+        if self._now is None or observation.statement.observed_at > self._now:
+            self._now = observation.statement.observed_at
         key, known = self._known(observation.statement.observation_id)
         pair = (observation.namespace, observation.subject)
         if pair in known.subjects:
@@ -141,7 +153,10 @@ class IdIndex:
 
     def writes(self) -> list[Write]:
         """What the index has to remember."""
-        return [Write(IDS_TABLE, key, _encode_known(self._touched[key])) for key in sorted(self._dirty)]
+        found = [Write(IDS_TABLE, key, _encode_known(self._touched[key])) for key in sorted(self._dirty)]
+        if self._now is not None and self._now != self._now_before:
+            found.append(Write(CLOCK_TABLE, NOW_KEY, self._now.to_bytes(8, "big", signed=True)))
+        return found
 
 
 def _matches(wanted: tuple[str | None, str | None], pair: tuple[str, str]) -> bool:

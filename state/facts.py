@@ -228,12 +228,11 @@ def _granularity(edge: Edge | None) -> str | None:
 
 
 def _in_words(ballot: Ballot, spelled: Spellings) -> str:
-    """The count that ended a fact, as a person would say it: "Oslo outvoted it 3:2 …"."""
-    rival = spelled.side(ballot.rival, not ballot.denial)
-    count = f"{ballot.n_for}:{ballot.n_held} of the last {ballot.n_for + ballot.n_held} votes"
-    if ballot.clean_switch:
-        return f"{rival}, {count}, all of them later than its last statement"
-    return f"{rival}, {count}"
+    """The count that ended a fact, as a person would say it: "outvoted 3:2 of the last 5 by Oslo"."""
+    verb = "denied" if ballot.denial else "outvoted"
+    by = "" if ballot.denial else f" by {as_text(spelled.of(ballot.rival))}"
+    later = ", all later than its last statement" if ballot.clean_switch else ""
+    return f"{verb} {ballot.n_for}:{ballot.n_held} of the last {ballot.n_for + ballot.n_held}{by}{later}"
 
 
 class Spellings:

@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from state.errors import BadInput, BadInstant
+from state.errors import BadInput, BadInstant, BadInterval
 from state.identity import claim_id, content_hash
 from state.instants import Granularity, Instant, Moment, format_instant, parse_instant, parse_moment, shown
+from state.interval import between
 from state.names import normalise, normalise_predicate
 from state.objects import type_object
 from state.observations import Observation, Retract, Usable
@@ -308,14 +309,9 @@ def _times(
     valid_from, until = _moment(fields, "valid_from"), _moment(fields, "valid_to")
     valid_to = None
     if until is not None:
-        end = until.start
-        if valid_from is not None and end <= valid_from.start < until.end and _is_partial(until):
-            end = until.end  # "2023" to "2023" is the whole year
-        if valid_from is not None and end <= valid_from.start:
-            raise BadInput(
-                "inverted_interval",
-                f"valid_to {shown(fields['valid_to'])} is not after valid_from {shown(fields['valid_from'])}.",
-            )
+        end: Instant = until.start
+        if valid_from is not None:
+            end = _end_after(valid_from, until, fields)
         valid_to = (end, until.granularity.value)
     if observed_at > recorded_at + FUTURE_SKEW_MS:
         raise BadInput(
@@ -326,8 +322,17 @@ def _times(
     return observed_at, valid_from, valid_to
 
 
-def _is_partial(moment: Moment) -> bool:
-    return moment.granularity.rank <= Granularity.DAY.rank
+def _end_after(valid_from: Moment, until: Moment, fields: Mapping[str, Any]) -> Instant:
+    """The exclusive end of a statement with both bounds; "2023" to "2023" is the whole year."""
+    try:
+        hi = between(valid_from, until).hi
+    except BadInterval as error:
+        raise BadInput(
+            "inverted_interval",
+            f"valid_to {shown(fields['valid_to'])} is not after valid_from {shown(fields['valid_from'])}.",
+        ) from error
+    assert hi is not None
+    return hi.at
 
 
 def _correction(fields: Mapping[str, Any]) -> Retract:

@@ -7,14 +7,17 @@ describes the same shapes as pydantic models, and tests hold the two together.
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from state.changes import Change
-from state.facts import Fact, state_at
+from state.episodes import Reason
+from state.facts import Fact, State
 from state.identity import derive, event_id
-from state.instants import Instant, format_instant
+from state.instants import Instant, format_instant, parse_instant
+from state.statements import Statement
 from streams.events import SCHEMA_VERSION
 from streams.host import Record
 
@@ -82,29 +85,27 @@ def fact_event(change: Change, body: dict[str, Any], *, position: str) -> bytes:
     )
 
 
-def fact_line(fact: Fact, *, now: Instant) -> dict[str, Any]:
-    """One line of `--facts`: a fact as it is at `now`, without anything that depends on its arrival.
+def fact_line(body: Mapping[str, Any], *, now: Instant) -> dict[str, Any]:
+    """One line of `--facts`, from a fact's published body: what it is at `now`.
 
-    `reason` is null while the fact is not retired, even where its end is already known.
+    Nothing in it depends on how the evidence arrived (no version, no recorded time). `reason` is null
+    while the fact is not retired, even where its end is already known.
     """
-    state = state_at(fact, now)
+    hi = body["valid"]["hi"]
+    retired = body["reason"] == Reason.WITHDRAWN or (hi is not None and parse_instant(hi) <= now)
+    state = State.RETIRED if retired else State.CONTESTED if body["contested"] else State.OPEN
     return {
-        "fact_id": fact.fact_id,
-        "namespace": fact.namespace,
-        "subject": fact.subject,
-        "predicate": fact.predicate,
-        "object": fact.object,
-        "valid": valid_fields(fact),
+        **{name: body[name] for name in _LINE_FIELDS},
         "state": state.value,
-        "reason": fact.reason if state.value == "retired" else None,
-        "support": fact.support,
-        "dissent": fact.dissent,
-        "observations": fact.observations,
-        "confidence": round(fact.confidence, 6),
-        "rivals": fact.rivals if state.value == "contested" else (),
-        "declared": fact.declared,
-        "previous_fact_id": fact.previous_fact_id,
+        "reason": body["reason"] if retired else None,
+        "rivals": list(body["rivals"]) if state is State.CONTESTED else [],
     }
+
+
+_LINE_FIELDS: Final = (
+    "fact_id", "namespace", "subject", "predicate", "object", "valid", "support", "dissent", "observations",
+    "confidence", "declared", "previous_fact_id",
+)  # fmt: skip
 
 
 def line_order(line: dict[str, Any]) -> tuple[str, str, str, bool, str, str, str]:
@@ -113,6 +114,33 @@ def line_order(line: dict[str, Any]) -> tuple[str, str, str, bool, str, str, str
     shown = line["object"]
     text = "" if shown is None else shown if isinstance(shown, str) else str(shown)
     return (line["namespace"], line["subject"], line["predicate"], lo is not None, lo or "", text, line["fact_id"])
+
+
+def observation_fields(namespace: str, statement: Statement) -> dict[str, Any]:
+    """A statement as a public observation again, without its verbatim content."""
+    found: dict[str, Any] = {
+        "observation_id": statement.observation_id,
+        "namespace": namespace,
+        "subject": statement.subject,
+        "predicate": statement.predicate,
+        "object": statement.spelling,
+        "observed_at": format_instant(statement.observed_at),
+        "polarity": "affirmed" if statement.affirmed else "denied",
+        "confidence": statement.confidence,
+        "source": {
+            "id": statement.source,
+            "document": statement.document,
+            "supersedes": statement.supersedes,
+            "category": "extracted" if statement.extracted else "direct",
+        },
+    }
+    if statement.valid_from is not None:
+        found["valid_from"] = format_instant(statement.valid_from)
+    if statement.valid_to is not None:
+        found["valid_to"] = format_instant(statement.valid_to)
+    if not statement.votes:
+        found["origin"] = "factdrift"
+    return found
 
 
 def to_json(fields: Any) -> bytes:

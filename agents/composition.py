@@ -1,0 +1,60 @@
+"""The composition root: settings in, declared agents and hosts out. The only place that knows both."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from agents.consolidation import consolidation
+from agents.intake import intake
+from state.errors import BadPredicates
+from state.instants import Instant
+from state.periods import Policy
+from state.predicates import Registry, packaged
+from streams.embedded import EmbeddedHost, EmbeddedStore
+from streams.host import Agent
+from streams.settings import Settings
+
+
+def registry(path: Path | None) -> Registry:
+    """The packaged registry of predicates, extended by a user's file. Raises BadPredicates."""
+    if path is None:
+        return packaged()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadPredicates(f"{path} cannot be read: {error}.") from error
+    return packaged().extended(text, origin=str(path))
+
+
+def policy(settings: Settings) -> Policy:
+    """The policy of the fold, with a version that names what differs from the default."""
+    contested_above = round(settings.contested_above * 100)
+    default = Policy()
+    version = default.version
+    if (settings.vote_window, contested_above) != (default.window, default.contested_above):
+        version = f"{version}+window={settings.vote_window},contested={contested_above}"
+    return Policy(window=settings.vote_window, contested_above=contested_above, version=version)
+
+
+def agents(settings: Settings, *, keeps_index: bool) -> list[Agent]:
+    """Every agent, in the order in which data flows. `keeps_index` as in `agents.intake.intake`."""
+    return [
+        intake(
+            batch_bytes_max=settings.batch_bytes_max,
+            record_bytes_max=settings.record_bytes_max,
+            keeps_index=keeps_index,
+        ),
+        consolidation(predicate_of=registry(settings.predicates).get, policy=policy(settings)),
+    ]
+
+
+def wall_clock() -> Instant:
+    """Now. The embedded host is its own broker, so its clock is the log's."""
+    return Instant(time.time_ns() // 1_000_000)
+
+
+def embedded(settings: Settings, folder: Path) -> EmbeddedHost:
+    """The embedded host on the store in `folder`, which is created if it is not there."""
+    store = EmbeddedStore(folder)
+    return EmbeddedHost(store, agents(settings, keeps_index=True), clock=wall_clock)

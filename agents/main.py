@@ -1,0 +1,66 @@
+"""The command `factdrift`: its commands, and how errors become sentences and exit codes.
+
+Exit codes: 0 done; 1 a fault of ours; 2 wrong usage; 3 something needed is missing or refused, and the
+message says what to do; 4 a check found problems; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from agents.cli import demo, replay, schema
+from agents.cli.output import err, out
+from state.errors import FactdriftError
+
+app = typer.Typer(
+    name="factdrift",
+    help="Turns noisy observations into durable, bitemporal, explained facts, and publishes every change.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+app.command("demo")(demo.command)
+app.command("replay")(replay.command)
+app.command("schema")(schema.command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        out.out(f"factdrift {version('factdrift')}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; every expected error is one sentence on standard error."""
+    try:
+        app()
+    except FactdriftError as error:
+        err.print(Text(str(error)), style="red")
+        sys.exit(3)
+    except BrokenPipeError:
+        # The reader went away (`| head`): not an error. Standard output is replaced, because the
+        # interpreter would complain when it flushes the broken one at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

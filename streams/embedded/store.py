@@ -1,0 +1,242 @@
+"""The log, the tables and the offsets of the embedded host, in one SQLite file (WAL).
+
+Everything that one batch does is one transaction: after `kill -9` at any point the file holds the whole
+batch or nothing of it. Holds no logic of its own; `streams.embedded.host` decides what is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from state.errors import FactdriftError
+from state.instants import Instant
+from streams.host import Record, Write
+from streams.keys import Offset, Partition
+from streams.topics import SPEC_OF, Topic
+
+FILE_NAME: Final = "factdrift.sqlite"
+STORE_FORMAT: Final = 1
+BUSY_TIMEOUT_S: Final = 30.0  # one batch of another process takes milliseconds; longer means it hangs
+
+_SCHEMA: Final = """
+CREATE TABLE log (
+    topic TEXT NOT NULL, partition INTEGER NOT NULL, "offset" INTEGER NOT NULL,
+    key BLOB, value BLOB NOT NULL, recorded_at INTEGER NOT NULL,
+    PRIMARY KEY (topic, partition, "offset")
+) WITHOUT ROWID;
+CREATE TABLE latest (
+    topic TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, recorded_at INTEGER NOT NULL,
+    PRIMARY KEY (topic, key)
+) WITHOUT ROWID;
+CREATE TABLE tables (
+    name TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (name, key)
+) WITHOUT ROWID;
+CREATE TABLE ends (
+    topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, partition)
+) WITHOUT ROWID;
+CREATE TABLE offsets (
+    agent TEXT NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL,
+    PRIMARY KEY (agent, topic, partition)
+) WITHOUT ROWID;
+CREATE TABLE imports (
+    name TEXT PRIMARY KEY, bytes_done INTEGER NOT NULL, lines_done INTEGER NOT NULL,
+    dead_done INTEGER NOT NULL, digest BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class StoreFormat(FactdriftError):
+    """The file was written by another release, or is no factdrift store at all."""
+
+
+class EmbeddedLocked(FactdriftError):
+    """Another process held the store for longer than a batch can take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the import of a file got: `digest` is over the `bytes_done` bytes that were read."""
+
+    bytes_done: int
+    lines_done: int
+    dead_done: int
+    digest: bytes
+
+
+class EmbeddedStore:
+    """One SQLite file. Safe to open from several processes; one of them writes at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / FILE_NAME
+        self._db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        with _translated(self.path):
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._prepare()
+
+    def _prepare(self) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            names = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if not names:
+                for statement in _SCHEMA.split(";\n"):
+                    if statement.strip():
+                        self._db.execute(statement)
+                self._db.execute("INSERT INTO meta VALUES ('format', ?)", (STORE_FORMAT,))
+            elif "meta" not in names:
+                raise StoreFormat(f"{self.path} is an SQLite file, but no factdrift store. Give another --data.")
+            found = self._db.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+            if found != (STORE_FORMAT,):
+                raise StoreFormat(
+                    f"{self.path} has format {found[0] if found else 'none'}, this release reads {STORE_FORMAT}. "
+                    "Start the release that wrote it, or replay your observations into a new --data."
+                )
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Close the file; what was not committed is gone."""
+        self._db.close()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside happens or nothing of it. Raises EmbeddedLocked after 30 s of waiting."""
+        with _translated(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("ROLLBACK")
+                raise
+
+    # -- log --------------------------------------------------------------------------------
+
+    def append(
+        self,
+        topic: Topic,
+        partition: Partition,
+        items: Sequence[tuple[bytes | None, bytes, Instant]],
+    ) -> None:
+        """Write (key, value, recorded_at) records; on a compacted topic only the latest of a key is kept."""
+        if SPEC_OF[topic].compacted:
+            self._db.executemany(
+                "INSERT INTO latest VALUES (?, ?, ?, ?) ON CONFLICT (topic, key) DO UPDATE "
+                "SET value = excluded.value, recorded_at = excluded.recorded_at",
+                [(topic.value, key or b"", value, recorded_at) for key, value, recorded_at in items],
+            )
+            return
+        start = self.end(topic, partition)
+        self._db.executemany(
+            "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (topic.value, partition, start + i, key, value, recorded_at)
+                for i, (key, value, recorded_at) in enumerate(items)
+            ],
+        )
+        self._db.execute(
+            "INSERT INTO ends VALUES (?, ?, ?) ON CONFLICT (topic, partition) DO UPDATE SET next = excluded.next",
+            (topic.value, partition, start + len(items)),
+        )
+
+    def end(self, topic: Topic, partition: Partition) -> Offset:
+        """The offset that the next record of a topic gets."""
+        found = self._db.execute(
+            "SELECT next FROM ends WHERE topic = ? AND partition = ?", (topic.value, partition)
+        ).fetchone()
+        return Offset(found[0] if found else 0)
+
+    def read(self, topic: Topic, partition: Partition, start: int, limit: int) -> list[Record]:
+        """At most `limit` records from offset `start` on."""
+        rows = self._db.execute(
+            'SELECT "offset", key, value, recorded_at FROM log '
+            'WHERE topic = ? AND partition = ? AND "offset" >= ? ORDER BY "offset" LIMIT ?',
+            (topic.value, partition, start, limit),
+        )
+        return [
+            Record(topic, partition, Offset(offset), key, value, Instant(recorded_at))
+            for offset, key, value, recorded_at in rows
+        ]
+
+    def latest(self, topic: Topic) -> Iterator[tuple[bytes, bytes]]:
+        """(key, value) of a compacted topic, in order of the key."""
+        yield from self._db.execute("SELECT key, value FROM latest WHERE topic = ? ORDER BY key", (topic.value,))
+
+    # -- tables and offsets -----------------------------------------------------------------
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """The stored value of a key, or None."""
+        found = self._db.execute("SELECT value FROM tables WHERE name = ? AND key = ?", (table, key)).fetchone()
+        return found[0] if found else None
+
+    def items(self, table: str) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) of a table, in order of the key."""
+        yield from self._db.execute("SELECT key, value FROM tables WHERE name = ? ORDER BY key", (table,))
+
+    def write(self, writes: Iterable[Write]) -> None:
+        """Apply changes of tables."""
+        puts = [(w.table, w.key, w.value) for w in writes if w.value is not None]
+        self._db.executemany("INSERT OR REPLACE INTO tables VALUES (?, ?, ?)", puts)
+        gone = [(w.table, w.key) for w in writes if w.value is None]
+        if gone:
+            self._db.executemany("DELETE FROM tables WHERE name = ? AND key = ?", gone)
+
+    def next_offset(self, agent: str, topic: Topic, partition: Partition) -> Offset:
+        """Where an agent goes on reading."""
+        found = self._db.execute(
+            "SELECT next FROM offsets WHERE agent = ? AND topic = ? AND partition = ?",
+            (agent, topic.value, partition),
+        ).fetchone()
+        return Offset(found[0] if found else 0)
+
+    def commit_offset(self, agent: str, topic: Topic, partition: Partition, offset: int) -> None:
+        """Remember where an agent goes on reading."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?, ?)", (agent, topic.value, partition, offset)
+        )
+
+    # -- imports ------------- ---------------------------------------------------------------
+
+    def imported(self, name: str) -> Progress | None:
+        """How far an unfinished import of this name got."""
+        found = self._db.execute(
+            "SELECT bytes_done, lines_done, dead_done, digest FROM imports WHERE name = ?", (name,)
+        ).fetchone()
+        return Progress(*found) if found else None
+
+    def note_import(self, name: str, progress: Progress) -> None:
+        """Remember how far an import got."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO imports VALUES (?, ?, ?, ?, ?)",
+            (name, progress.bytes_done, progress.lines_done, progress.dead_done, progress.digest),
+        )
+
+    def forget_import(self, name: str) -> None:
+        """Forget an import that reached its end; the same file may then be imported again."""
+        self._db.execute("DELETE FROM imports WHERE name = ?", (name,))
+
+
+@contextlib.contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours, with what the user can do."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error) or "busy" in str(error):
+            raise EmbeddedLocked(
+                f"{path} is locked by another process for over {BUSY_TIMEOUT_S:.0f} s. "
+                "Stop that process, or give this one another --data."
+            ) from error
+        raise StoreFormat(f"{path} cannot be used: {error}. Check the folder's rights and free space.") from error
+    except sqlite3.DatabaseError as error:
+        raise StoreFormat(f"{path} is no factdrift store: {error}. Give another --data.") from error
