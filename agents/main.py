@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from agents.cli import demo, replay, schema
+from agents.cli import demo, doctor, logs, replay, schema, workers
 from agents.cli.output import err, out
 from state.errors import FactdriftError
 
@@ -28,7 +28,13 @@ app = typer.Typer(
 
 app.command("demo")(demo.command)
 app.command("replay")(replay.command)
+app.command("publish")(logs.publish)
+app.command("watch")(logs.watch)
+app.command("worker")(workers.worker)
+app.command("doctor")(doctor.command)
 app.command("schema")(schema.command)
+app.add_typer(workers.topics, name="topics")
+app.add_typer(logs.dlq, name="dlq")
 
 
 def _version(asked: bool) -> None:

@@ -1,9 +1,12 @@
-"""Knows which words exclude each other: opposites, members of one set, names inside other names.
+"""Reads a text as words: which of them carry meaning, which are denied, which exclude other words.
 
-Decides nothing about a statement: it only finds words of the packaged table `antonyms.toml` in a list of
-words (DESIGN 4.2). Never guesses an opposite from a prefix: `invaluable` is not the opposite of `valuable`.
+Decides nothing about two statements. What excludes what is the packaged table `antonyms.toml`: opposites,
+members of one set, names inside other names (DESIGN 4.2). Never guesses an opposite from a prefix:
+`invaluable` is not the opposite of `valuable`. Negations are English, as the default vectors are.
 """
 
+import itertools
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +16,97 @@ from typing import Final
 
 PHRASE_WORDS_MAX: Final = 5
 
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_FREE_OF: Final = re.compile(r"([^\W_]+)-free\b")
+_CONTRACTED: Final = {
+    "can't": "can", "won't": "will", "shan't": "shall", "cannot": "can", "cant": "can", "dont": "do",
+    "doesnt": "does", "didnt": "did", "isnt": "is", "wasnt": "was", "arent": "are", "havent": "have",
+    "hasnt": "has", "wont": "will",
+}  # fmt: skip
+_CLITICS: Final = ("'s", "'re", "'ve", "'ll", "'d", "'m")
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a text says about one set: the sides it uses, and where in the list of words they stand."""
+    """What a text says about one set: the sides it uses, and where in its words they stand."""
 
     sides: frozenset[int]
     positions: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The words of one text, in small letters, without hyphens, contractions written out.
+
+    `stems` has one entry per word, "" where the word is empty or a negation. `denied` holds the stems that stand
+    behind a negation. `found` is what the words say, by number of set in `Table.guards`.
+    """
+
+    words: tuple[str, ...]
+    stems: tuple[str, ...]
+    denied: frozenset[str]
+    n_negations: int
+    found: Mapping[int, Found]
+
+    def content(self, *, without: frozenset[int] = frozenset()) -> frozenset[str]:
+        """Return the stems that carry meaning, except those at the given positions."""
+        return frozenset(stem for position, stem in enumerate(self.stems) if stem and position not in without)
+
+
+def wording(text: str) -> Wording:
+    """Return the words of a normal form (`names.normalise`), in linear time; "x-free" is "without x"."""
+    words = tuple(_words(_FREE_OF.sub(r"without \1", text.replace("’", "'"))))
+    known = table()
+    stems = tuple("" if word in known.empty else stem(word) for word in words)
+    found = known.find(words)
+    negations = [position for position in range(len(words)) if _is_negation(words, position, found)]
+    denied = frozenset(filter(None, (_denied_at(stems, position) for position in negations)))
+    return Wording(words, stems, denied, len(negations), found)
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        if (plain := _CONTRACTED.get(word)) is not None:
+            yield from (plain, "not")
+        elif word.endswith("n't"):
+            yield from (word[:-3], "not")
+        elif "'" in word and word.endswith(_CLITICS):
+            yield word[: word.rindex("'")]
+        else:
+            yield word
+
+
+def _is_negation(words: Sequence[str], position: int, found: Mapping[int, Found]) -> bool:
+    """Whether a word denies what follows: not in "not only", "no. 5" or a phrase of its own ("no one")."""
+    if words[position] not in table().negations:
+        return False
+    following = words[position + 1] if position + 1 < len(words) else ""
+    if following in table().not_denying or following[:1].isdigit():
+        return False
+    return not any({position, position + 1} <= said.positions for said in found.values())
+
+
+def _denied_at(stems: Sequence[str], position: int) -> str:
+    """The next stem that carries meaning ("is not very happy"), or else the last ("a teacher he is not")."""
+    behind, before = itertools.islice(stems, position + 1, None), itertools.islice(stems, position)
+    return next(filter(None, behind), None) or next(filter(None, reversed(tuple(before))), "")
+
+
+def stem(word: str) -> str:
+    """Return a rough stem, for comparison only: smokes, smoked and smoking are all `smok`."""
+    if len(word) <= 3:
+        return word
+    if word.endswith(("ies", "ied")) and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith("ing") and len(word) > 5:
+        word = word[:-3]
+    elif word.endswith("ed") and len(word) > 4:
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiou":
+        word = word[:-1]
+    return word.removesuffix("e")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +116,19 @@ class Table:
     phrases: Mapping[str, tuple[tuple[int, int], ...]]  # phrase -> (set, side)
     openings: frozenset[str]  # first words of phrases, so that most words are dismissed at one look
     guards: tuple[str, ...]
+    negations: frozenset[str]
+    not_denying: frozenset[str]
+    empty: frozenset[str]  # negations included
+    directed: frozenset[str]
+    connectors: frozenset[str]
+    roles: frozenset[str]  # stems
+    places: frozenset[str]  # stems
+    same_with_symbol: frozenset[str]
+    numbers: Mapping[str, int]
+    multipliers: Mapping[str, int]
+    ordinals: Mapping[str, str]  # second -> 2nd, twice -> 2x
+    weak_numbers: frozenset[str]
+    measures: Mapping[str, str]  # what may stand behind a figure -> how it is written
     name_first: frozenset[str]
     name_last: frozenset[str]
     name_neutral: frozenset[str]
@@ -74,16 +174,40 @@ def table() -> Table:
                 for phrase in _forms(words, are_verbs=are_verbs):
                     phrases[phrase] = (*phrases.get(phrase, ()), (len(guards), side))
             guards.append(guard)
-    parts = raw["name_parts"]
+    small, numbers, parts = raw["small"], raw["numbers"], raw["parts"]
+    negations = _set(small["negations"])
+    units, tens = _listed(numbers["units"]), _listed(numbers["tens"])
+    suffixes = ("st", "nd", "rd")
     return Table(
         phrases=phrases,
         openings=frozenset(phrase.split(" ", 1)[0] for phrase in phrases),
         guards=tuple(guards),
-        name_first=frozenset(_listed(parts["first"])),
-        name_last=frozenset(_listed(parts["last"])),
-        name_neutral=frozenset(_listed(parts["neutral"])),
+        negations=negations,
+        not_denying=_set(small["not_denying"]),
+        empty=_set(small["empty"]) | negations,
+        directed=_set(small["directed"]),
+        connectors=_set(small["connectors"]),
+        roles=frozenset(map(stem, _listed(small["roles"]))),
+        places=frozenset(map(stem, _listed(small["places"]))),
+        same_with_symbol=_set(small["same_with_symbol"]),
+        numbers={word: n for n, word in enumerate(units)} | {word: 10 * n for n, word in enumerate(tens, 2)},
+        multipliers=numbers["multipliers"],
+        ordinals={
+            word: f"{n}{suffixes[n - 1] if n < 4 else 'th'}"
+            for n, word in enumerate(_listed(numbers["ordinals"]), 1)
+        }
+        | {word: f"{n}x" for n, word in enumerate(_listed(numbers["times"]), 1)},
+        weak_numbers=_set(numbers["weak"]),
+        measures={unit: unit for unit in _listed(numbers["measures"])} | numbers["same_measures"],
+        name_first=_set(parts["first"]),
+        name_last=_set(parts["last"]),
+        name_neutral=_set(parts["neutral"]),
         short=raw["short"],
     )
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(_listed(words))
 
 
 def _listed(words: str) -> list[str]:
@@ -100,12 +224,12 @@ def _forms(words: str, *, are_verbs: bool) -> set[str]:
 
 def _inflected(verb: str, space: str, rest: str) -> Iterator[str]:
     """The regular forms of a verb; of a phrase, those of its first word: "agrees to"."""
-    stem = verb.removesuffix("e")
-    is_consonant_y = verb.endswith("y") and verb[-2:-1] not in "aeiou"
-    forms = {f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb}ing"} if is_consonant_y else set()
-    if not is_consonant_y:
+    root = verb.removesuffix("e")
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        forms = {f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb}ing"}
+    else:
         ending = "es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else "s"
-        forms |= {f"{verb}{ending}", f"{stem}ed", f"{stem}ing"}
+        forms = {f"{verb}{ending}", f"{root}ed", f"{root}ing"}
     if len(verb) > 2 and verb[-1] not in "aeiouwxy" and verb[-2] in "aeiou" and verb[-3] not in "aeiou":
         forms |= {f"{verb}{verb[-1]}ed", f"{verb}{verb[-1]}ing"}
     if verb.endswith("ie"):

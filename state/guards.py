@@ -5,45 +5,45 @@ negation, an opposite, another qualifier, another name, another script (DESIGN 4
 Never says that two objects are equal: None means that a vector may decide, and articles, plurals, word
 order and synonyms are left to it. Never reads a cosine.
 
-Where capitals are the only sign of a name ("New York City" against "a new york state of mind"), they are
-taken from the spelling; two spellings of one key may then differ in their guards, never in their equality.
+Where capitals are the only sign of a name, they are read from the spelling ("Foster Care System" may be
+one, "foster care system" is not). Two spellings of one key may then differ in what they forbid.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from state.antonyms import Found, table
+from state.antonyms import Table, Wording, stem, table, wording
 from state.objects import Kind, TypedObject, date_contains
-
-_TEXTUAL: Final = frozenset((Kind.TEXT, Kind.IDENTIFIER))
 
 
 def forbids(a: TypedObject, b: TypedObject) -> str | None:
     """Return the name of the guard that keeps two objects apart for good, or None if a vector may decide.
 
-    Symmetric; None for equal keys. Names, in the order in which they are asked: `kind number date script
-    symbol version identifier negation antonym alternative qualifier name direction` (DESIGN 4.2).
+    Symmetric; None for equal keys. The names, in the order in which they are asked: `number date boolean
+    kind`, then for text and identifiers `script symbol kind version identifier number negation antonym
+    alternative name qualifier direction` (DESIGN 4.2).
     """
     if a.key == b.key:
         return None
     if a.kind in _TEXTUAL and b.kind in _TEXTUAL:
-        left, right = _features(a), _features(b)
+        left, right = _traits(a), _traits(b)
         return next((name for guard in _TEXT_GUARDS if (name := guard(left, right)) is not None), None)
     if date_contains(a, b) or date_contains(b, a):
         return None
     return a.kind.value if a.kind is b.kind else "kind"
 
 
-# --- what the guards read
+_WORDS: Final[Table] = table()
+_TEXTUAL: Final = frozenset((Kind.TEXT, Kind.IDENTIFIER))
 
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A token with a digit, or a number word, with the words beside it. `is_weak`: "one" may be a pronoun."""
+    """A token with a digit, or a number in words, and the words beside it. "One" is weak: often a pronoun."""
 
     value: str
     before: str
@@ -52,74 +52,377 @@ class _Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class _Features:
-    """One text as the guards see it. `words` are in small letters, without hyphens, negations included."""
+class _Traits:
+    """One text as the guards see it; `name` is empty unless the spelling is that of a short proper name."""
 
     kind: Kind
     text: str
-    words: tuple[str, ...]
-    stems: tuple[str, ...]  # one per word; "" for words that carry no meaning of their own
-    denied: frozenset[str]  # stems of the words behind a negation
-    n_negations: int
-    found: dict[int, Found]
+    wording: Wording
     figures: tuple[_Figure, ...]
     symbols: frozenset[str]
     pictures: frozenset[str]
     is_foreign: bool
-    has_letters: bool
-    name: tuple[str, ...]  # the words of a short proper name, hyphens and capitals kept; else empty
-
-    def content(self, *, without: frozenset[int] = frozenset()) -> frozenset[str]:
-        """The stems that carry meaning, except those at the given positions."""
-        return frozenset(
-            stem for position, stem in enumerate(self.stems) if stem and position not in without
-        )
+    has_words: bool
+    head: str
+    qualifiers: frozenset[str]
+    name: tuple[str, ...]
+    head_name: tuple[str, ...]
 
 
-_FEATURES_KEPT: Final = 8_192
-_FEATURES_TEXT_MAX: Final = 200  # longer texts are read anew each time: the memory stays bounded in bytes too
-
-
-def _features(typed: TypedObject) -> _Features:
-    if len(typed.spelling) > _FEATURES_TEXT_MAX:
-        return _read(typed.kind, typed.text, typed.spelling)
-    return _read_and_keep(typed.kind, typed.text, typed.spelling)
-
-
-# Letters of every script but Latin.
-_FOREIGN: Final = re.compile(
-    "[^\\W\\d_\u0000-\u02af\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f]+"
+_TRAITS_KEPT: Final = 8_192
+_TRAITS_SPELLING_MAX: Final = (
+    200  # longer texts are read anew each time, so that the memory is bounded in bytes
 )
-_LATIN: Final = re.compile("[^\\W\\d_\u0370-\u1dff\u1f00-\u2c5f\u2c80-\ua71f\ua800-\uab2f\uab70-\U0010ffff]")
-_LETTER: Final = re.compile(r"[^\W\d_]")
-_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_FREE_OF: Final = re.compile(r"([^\W_]+)-free\b")
-# A sign that is part of a word: C#, C++, Disney+, A*, blood group A-, .NET.
-_SYMBOL: Final = re.compile(r"[^\W_][#+*^-]+(?![^\W_])|(?<![^\W_.])\.(?=[^\W\d_])|[$€£¥%°=<>~|]")
-_PICTURE: Final = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
 
 
-def _read(kind: Kind, text: str, spelling: str) -> _Features:
-    plain = _FREE_OF.sub(r"without \1", text.replace("’", "'"))
-    words = tuple(_words(plain))
-    stems = tuple("" if word in _EMPTY_WORDS else _stem(word) for word in words)
-    denied, n_negations = _denied(words, stems)
-    foreign = _FOREIGN.findall(text)
-    return _Features(
+def _traits(typed: TypedObject) -> _Traits:
+    read = _read_and_keep if len(typed.spelling) <= _TRAITS_SPELLING_MAX else _read
+    return read(typed.kind, typed.text, typed.spelling)
+
+
+def _read(kind: Kind, text: str, spelling: str) -> _Traits:
+    foreign = [] if text.isascii() else _FOREIGN_LETTERS.findall(text)
+    head, qualifiers = _qualified(text)
+    return _Traits(
         kind=kind,
         text=text,
-        words=words,
-        stems=stems,
-        denied=denied,
-        n_negations=n_negations,
-        found=table().find(words),
-        figures=tuple(_figures(plain, spelling)),
-        symbols=frozenset(_SYMBOL.findall(text)),
-        pictures=frozenset(_PICTURE.findall(text)),
-        is_foreign=any(len(run) > 1 for run in foreign) or (bool(foreign) and not _LATIN.search(text)),
-        has_letters=_LETTER.search(text) is not None,
+        wording=wording(text),
+        figures=tuple(_figures(text, spelling)),
+        symbols=frozenset(_SYMBOL.findall(text)) - _WORDS.same_with_symbol,
+        pictures=frozenset() if text.isascii() else frozenset(_PICTURE.findall(text)),
+        is_foreign=any(len(run) > 1 for run in foreign) or (bool(foreign) and not _LATIN_LETTER.search(text)),
+        has_words=_WORD_CHARACTER.search(text) is not None,
+        head=head,
+        qualifiers=qualifiers,
         name=_name(spelling),
+        head_name=_name(_HEAD_END.split(spelling, maxsplit=1)[0].rstrip()) if qualifiers else (),
     )
 
 
-_read_and_keep = lru_cache(maxsize=_FEATURES_KEPT)(_read)
+_read_and_keep = lru_cache(maxsize=_TRAITS_KEPT)(_read)
+
+
+# --- scripts and symbols
+
+_LATIN: Final = "A-Za-z\u00aa\u00ba\u00c0-\u02af\u1e00-\u1eff\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f"
+_LATIN_LETTER: Final = re.compile(f"[{_LATIN}]")
+_FOREIGN_LETTERS: Final = re.compile(rf"(?:(?![{_LATIN}\d_])\w)+")
+_WORD_CHARACTER: Final = re.compile(r"[^\W_]")
+_PICTURE: Final = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
+# A sign that is part of a word: C#, C++, A*, Disney+, blood group A-, .NET; not the dash of a parenthesis.
+_SYMBOL: Final = re.compile(
+    r"[^\W_]+[#+*]+(?![^\W_])|(?<![^\W_])[^\W\d_]{1,2}-(?![\w-])|(?:(?<=\s)|^)\.[^\W\d_]+"
+)
+
+
+def _script(left: _Traits, right: _Traits) -> str | None:
+    """Letters that an English vector has never seen: 東京都 and 京都 are equal only as written."""
+    return "script" if left.is_foreign or right.is_foreign else None
+
+
+def _symbol(left: _Traits, right: _Traits) -> str | None:
+    """C and C++, 😀 and 😢; a text with a picture and the same without may be one."""
+    if left.symbols != right.symbols or not (left.has_words and right.has_words):
+        return "symbol"
+    if left.pictures and right.pictures and left.pictures != right.pictures:
+        return "symbol"
+    return None
+
+
+# --- figures: whatever counts, dates or identifies inside a text
+
+_DIGIT: Final = re.compile(r"\d")
+_RANGE: Final = re.compile(r"(?<=\d)\s*[-\u2010-\u2015\u2212]\s*(?=\d)")
+_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
+_CODE_BEFORE: Final = re.compile(r"\b([A-Z]{2,3}) (?=\d)")
+_LETTER_JOINT: Final = re.compile(r"(?<=[^\W\d_])[\s-](?=\d)|(?<=\d)[\s-](?=[^\W\d_])")
+# 30-year-old counts 30 and covid-19 ends in 19, but UA-123 and 12-A are one code each.
+_SPLIT: Final = re.compile(r"(?<=\d)-(?=[^\W\d_]{2})|(?<=[^\W\d_]{4})-(?=\d)")
+
+
+def _figure(left: _Traits, right: _Traits) -> str | None:
+    """Different figures, or the same ones about other things: 30/31 years, v1.2.3/v1.2.4, "two"/"three".
+
+    Between two texts without digits, figures that only one of them has are left to a vector ("her two
+    dogs", "her dogs"); with digits they forbid. A text and an identifier meet only over equal figures.
+    """
+    if _LETTER_JOINT.sub("", left.text) == _LETTER_JOINT.sub("", right.text):
+        return None
+    more = _without_common(left.figures, right.figures)
+    less = _without_common(right.figures, left.figures)
+    if more or less:
+        is_strict = Kind.IDENTIFIER in (left.kind, right.kind)
+        if not (more and less) and not (is_strict and not all(figure.is_weak for figure in more or less)):
+            return None
+        if left.kind is not right.kind:
+            return "kind"
+        if any(_VERSION.fullmatch(figure.value) for figure in (*more, *less)):
+            return "version"
+        return "identifier" if is_strict else "number"
+    if all(view(left.figures) != view(right.figures) for view in (_in_order, _with_before, _with_after)):
+        return "number"
+    return None
+
+
+def _without_common(figures: tuple[_Figure, ...], others: tuple[_Figure, ...]) -> list[_Figure]:
+    shared = Counter(figure.value for figure in others)
+    shared.subtract(Counter(figure.value for figure in figures))
+    return [figure for figure in figures if shared[figure.value] < 0]
+
+
+def _in_order(figures: tuple[_Figure, ...]) -> list[str]:
+    return [figure.value for figure in figures]
+
+
+def _with_before(figures: tuple[_Figure, ...]) -> list[str]:
+    return sorted(f"{figure.before} {figure.value}" for figure in figures)
+
+
+def _with_after(figures: tuple[_Figure, ...]) -> list[str]:
+    return sorted(f"{figure.value} {figure.after}" for figure in figures)
+
+
+def _figures(text: str, spelling: str) -> Iterator[_Figure]:
+    atoms = _atoms(text, spelling)
+    position = 0
+    while position < len(atoms):
+        value, length, is_weak = _figure_at(atoms, position)
+        if value:
+            before = atoms[position - 1] if position else ""
+            after = atoms[position + length] if position + length < len(atoms) else ""
+            yield _Figure(value, stem(before), stem(after), is_weak)
+        position += length
+
+
+def _figure_at(atoms: list[str], position: int) -> tuple[str, int, bool]:
+    """The figure that begins here, "" if none does, how many atoms it takes, and whether it is weak."""
+    atom = atoms[position]
+    following = atoms[position + 1] if position + 1 < len(atoms) else ""
+    if _DIGIT.search(atom):
+        is_measured = atom[-1].isdigit() and following in _WORDS.measures
+        return (atom + _WORDS.measures[following], 2, False) if is_measured else (atom, 1, False)
+    number = _WORDS.numbers.get(atom, _WORDS.multipliers.get(atom))
+    if number is None:
+        return _WORDS.ordinals.get(atom, ""), 1, atom in _WORDS.weak_numbers
+    length = 1
+    if 20 <= number < 100 and 0 < _WORDS.numbers.get(following, 0) < 10:
+        number, length = number + _WORDS.numbers[following], 2
+    while position + length < len(atoms) and atoms[position + length] in _WORDS.multipliers:
+        number, length = number * _WORDS.multipliers[atoms[position + length]], length + 1
+    return str(number), length, atom in _WORDS.weak_numbers and length == 1
+
+
+def _atoms(text: str, spelling: str) -> list[str]:
+    """Words and figures in order, cleaned: `1,000` is 1000, `v1.2` is 1.2, `UA 123` is ua123, #5 is 5."""
+    for code in set(map(str.lower, _CODE_BEFORE.findall(spelling))) - _WORDS.empty:
+        text = re.sub(rf"\b{code} (?=\d)", code, text)
+    atoms: list[str] = []
+    for token in _RANGE.sub("-", text).split():
+        core = token.lstrip("\"'“‘«([{#").rstrip(".,;:!?)]}”’»")
+        if f" {core[-1:]}" in f" {text}" or not core[-2:-1].isdigit():
+            core = core.rstrip("\"'")  # closes a quotation; else it is feet or inches
+        if not _DIGIT.search(core):
+            atoms += core.split("-")
+            continue
+        for part in _SPLIT.split(_THOUSANDS.sub("", core)):
+            joined = _LETTER_JOINT.sub("", part)
+            atoms.append(joined[1:] if joined[0] == "v" and joined[1:2].isdigit() else joined)
+    return [atom for atom in atoms if atom]
+
+
+# --- what is denied, and what excludes what
+
+
+def _agree(left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether two texts are about the same, when what sets them apart has been taken away.
+
+    At least half of the shorter and a third of the longer are shared; where nothing is left of one, the
+    other has at most three words. So "not" in a long text that is otherwise different denies nothing.
+    """
+    n_shared, n_less, n_more = len(left & right), *sorted((len(left), len(right)))
+    return n_more <= 3 if n_less == 0 else 2 * n_shared >= n_less and 3 * n_shared >= n_more
+
+
+def _negation(left: _Traits, right: _Traits) -> str | None:
+    """One says what the other denies: "allergic to penicillin", "not allergic to penicillin".
+
+    What stands behind the negation must occur in the other text, and the rest must agree: "does not eat
+    meat" does not deny "vegetarian". Two denials of different things in the same words exclude each other.
+    """
+    a, b = left.wording, right.wording
+    if a.n_negations and b.n_negations:
+        is_other_denial = a.content() == b.content() and a.denied.isdisjoint(b.denied)
+        return "negation" if is_other_denial and a.denied and b.denied else None
+    if a.n_negations == b.n_negations:
+        return None
+    denying, saying = (a, b) if a.n_negations else (b, a)
+    is_denied = not denying.denied.isdisjoint(saying.content()) and _agree(
+        denying.content(), saying.content()
+    )
+    return "negation" if is_denied else None
+
+
+def _contrast(left: _Traits, right: _Traits) -> str | None:
+    """Words of two sides of one set, in texts that otherwise agree; "not alive" does not contrast "dead"."""
+    a, b = left.wording, right.wording
+    for number in sorted(a.found.keys() & b.found.keys()):
+        here, there = a.found[number], b.found[number]
+        if here.sides & there.sides or _is_denied(a, here.positions) != _is_denied(b, there.positions):
+            continue
+        if _agree(a.content(without=here.positions), b.content(without=there.positions)):
+            return _WORDS.guards[number]
+    return None
+
+
+def _is_denied(said: Wording, positions: frozenset[int]) -> bool:
+    return any(said.stems[position] in said.denied for position in positions)
+
+
+def _direction(left: _Traits, right: _Traits) -> str | None:
+    """The same words, but another one behind a word of direction."""
+    a, b = left.wording, right.wording
+    if sorted(a.words) != sorted(b.words):
+        return None
+    return "direction" if sorted(_directed(a)) != sorted(_directed(b)) else None
+
+
+def _directed(said: Wording) -> Iterator[tuple[str, str]]:
+    for position, word in enumerate(said.words):
+        if word in _WORDS.directed:
+            yield word, next(filter(None, said.stems[position + 1 :]), "")
+
+
+# --- names and their qualifiers
+
+_HEAD_END: Final = re.compile(r",(?!\d)|[(\[]")
+_QUALIFIER_END: Final = re.compile(r",(?!\d)|[()\[\];]")
+_HEAD_WORDS_MAX: Final = 4
+_QUALIFIER_WORDS_MAX: Final = 3  # longer is a clause, not a qualifier
+
+
+def _qualified(text: str) -> tuple[str, frozenset[str]]:
+    """Split "paris, texas" and "paris (tx)" into head and qualifiers; none where the text is not of that form."""
+    if _HEAD_END.search(text) is None:
+        return text, frozenset()
+    head, *rest = (_without_articles(part) for part in _QUALIFIER_END.split(text))
+    qualifiers = frozenset(_WORDS.short.get(part.replace(".", ""), part) for part in rest if part)
+    is_clause = any(part.count(" ") >= _QUALIFIER_WORDS_MAX for part in qualifiers)
+    if not head or is_clause or head.count(" ") >= _HEAD_WORDS_MAX:
+        return text, frozenset()
+    return head, qualifiers
+
+
+def _without_articles(part: str) -> str:
+    return " ".join(word for word in part.split() if word not in ("the", "a", "an"))
+
+
+_SCOPED_WORDS_MAX: Final = 4
+
+
+def _qualifier(left: _Traits, right: _Traits) -> str | None:
+    """One head with two qualifiers ("Paris, France"/"Paris, Texas"), or a word that makes it another thing
+    ("vice president", "west virginia", "Guinea-Bissau"). More of the same qualifiers is no difference.
+    """
+    if left.qualifiers and right.qualifiers and left.head == right.head:
+        is_narrower = left.qualifiers <= right.qualifiers or right.qualifiers <= left.qualifiers
+        return None if is_narrower else "qualifier"
+    a, b = left.wording.content(), right.wording.content()
+    extra, n_words = a ^ b, max(len(a), len(b))
+    if extra and (a < b or b < a) and n_words <= _SCOPED_WORDS_MAX and min(len(a), len(b)):
+        if extra <= _ROLE_SCOPES or (extra <= _PLACE_SCOPES and n_words == 2):
+            return "qualifier"
+    return None
+
+
+_NAME_WORDS_MAX: Final = 5
+
+
+def _name(spelling: str) -> tuple[str, ...]:
+    """The words of a text in which every word that is no connector begins with a capital; else none."""
+    words = [word.strip(".'’\"") for word in spelling.split(" ")]
+    if len(words) > _NAME_WORDS_MAX or not words[0][:1].isupper():
+        return ()
+    is_name = all(word in _WORDS.connectors or (word[:1].isupper() and "," not in word) for word in words)
+    return tuple(words) if is_name else ()
+
+
+def _names(left: _Traits, right: _Traits) -> str | None:
+    """Two proper names that share a part: New York and New York City, San Juan and San José, Lake Como and
+    Lake Garda, Paris, Texas and Austin, Texas. Names with nothing in common are left to a vector.
+    """
+    if left.qualifiers and left.qualifiers == right.qualifiers and left.head_name and right.head_name:
+        is_other_place = _small(left.head_name).isdisjoint(_small(right.head_name))
+        return "name" if is_other_place and not _is_acronym(left.head_name, right.head_name) else None
+    if not (left.name and right.name):
+        return None
+    a, b = sorted((left.name, right.name), key=lambda name: (len(name), name))
+    if len(a) == len(b):
+        different = [pair for pair in zip(a, b, strict=True) if pair[0].casefold() != pair[1].casefold()]
+        if len(different) == 1 and (_extends(*different[0]) or _extends(*reversed(different[0]))):
+            return "name"
+    elif _is_extended(a, b):
+        return "name"
+    return "name" if _shares_generic_part(a, b) else None
+
+
+def _small(name: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(word.casefold() for word in name) - _WORDS.connectors
+
+
+def _is_acronym(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    return any(
+        len(short) == 1 and short[0] == "".join(word[0] for word in long if word not in _WORDS.connectors)
+        for short, long in ((a, b), (b, a))
+    )
+
+
+def _extends(short: str, long: str) -> bool:
+    """Whether a capitalised part was added to one word: Guinea-Bissau, JavaScript; not PostgreSQL."""
+    rest = long[len(short) :]
+    if len(short) < 2 or not long.casefold().startswith(short.casefold()):
+        return len(short) > 1 and long.casefold().endswith(f"-{short.casefold()}")
+    return (rest[:1] == "-" and rest[1:2].isupper()) or (
+        rest[:1].isupper() and long[len(short) - 1].islower()
+    )
+
+
+def _is_extended(short: tuple[str, ...], long: tuple[str, ...]) -> bool:
+    """Whether the longer name is the shorter one and more, at one end, that is not just "Inc." or "Dr"."""
+    small, large = [word.casefold() for word in short], [word.casefold() for word in long]
+    n_words = len(small)
+    if large[:n_words] == small:
+        extra = large[n_words:]
+    elif large[-n_words:] == small:
+        extra = large[:-n_words]
+    else:
+        return False
+    return not _WORDS.name_neutral.issuperset(word for word in extra if word not in _WORDS.connectors)
+
+
+def _shares_generic_part(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether two names have only a word such as Lake, San or University in common."""
+    left, right = [word.casefold() for word in a], [word.casefold() for word in b]
+    for n_words in (2, 1):
+        first, last = left[:n_words], left[-n_words:]
+        if first == right[:n_words] and " ".join(first) in _WORDS.name_first:
+            rests = left[n_words:], right[n_words:]
+        elif last == right[-n_words:] and " ".join(last) in _WORDS.name_last:
+            rests = left[:-n_words], right[:-n_words]
+        else:
+            continue
+        of_left, of_right = (frozenset(map(stem, rest)) - _WORDS.connectors for rest in rests)
+        return bool(of_left and of_right and of_left.isdisjoint(of_right))
+    return False
+
+
+_TEXT_GUARDS: Final = (
+    _script,
+    _symbol,
+    _figure,
+    _negation,
+    _contrast,
+    _names,
+    _qualifier,
+    _direction,
+)

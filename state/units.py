@@ -67,7 +67,7 @@ _MEASURED: Final = {
     "week": "wk|wks|week",
     "fortnight": "fortnight",
     "month": "month",
-    "year": "yr|yrs|year|year old|years old|yr old|yrs old|year of age|years of age",
+    "year": "yr|yrs|year|year old|years old|yr old|yrs old|year of age|years of age|-year-old|year-old",
     "decayear": "decade",  # the decade of pint is a tenfold on a logarithmic scale
     "century": "century|centuries",
     # temperature

@@ -6,6 +6,7 @@ Every model carries `schema_version`; fields are only ever added within a versio
 
 from __future__ import annotations
 
+import base64
 from typing import Any, ClassVar, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
@@ -170,6 +171,10 @@ class DeadLetter(Model):
     recorded_at: AwareDatetime
     raw: str = Field(description="The original bytes, as text or as base64.")
     raw_encoding: Literal["utf-8", "base64"]
+
+    def original(self) -> bytes:
+        """The bytes of the record that could not be used."""
+        return base64.b64decode(self.raw) if self.raw_encoding == "base64" else self.raw.encode("utf-8")
 
 
 PUBLIC_MODELS: tuple[type[Model], ...] = (

@@ -1,0 +1,62 @@
+# Run `make` for the list of targets. On a fresh machine `make run` and `make test` do everything.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup setup-dev test test-deep test-fast check lint types format docs bench crash-matrix clean
+
+help:  ## Print this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit("factdrift needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=/path/to/python3.11." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.made pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.made pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+setup: $(VENV)/.run  ## Install factdrift into .venv
+
+setup-dev: $(VENV)/.dev  ## Install factdrift with everything that tests and checks need
+
+run: setup  ## Run the main job on real input, on the embedded default: no server needed
+	@$(BIN)/factdrift demo
+
+test: setup-dev  ## Run all tests that this machine allows; says what is missing and how to get it
+	$(BIN)/python -m pytest
+
+test-fast: setup-dev  ## Run the tests that need no server
+	$(BIN)/python -m pytest tests/unit tests/property tests/reference tests/cases
+
+test-deep: setup-dev  ## Run the property tests with 2,000 examples each
+	FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest tests/property tests/unit/test_changes.py
+
+lint: setup-dev  ## Ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup-dev  ## mypy --strict on the package
+	$(BIN)/mypy
+
+format: setup-dev  ## Let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+check: lint types test  ## Exactly what CI runs first
+
+docs: setup  ## Write the generated parts of docs/ again
+	$(BIN)/python -m agents.reference docs
+
+bench: setup-dev  ## Run the benchmarks, one at a time
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove what make made
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

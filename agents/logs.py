@@ -1,0 +1,115 @@
+"""One way to write to a log and to read from it, whichever log it is: the embedded file or Kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from agents import composition
+from state.errors import FactdriftError
+from streams.embedded import PARTITION, EmbeddedHost
+from streams.embedded.store import FILE_NAME
+from streams.host import Record
+from streams.settings import Settings
+from streams.topics import Topic
+
+POLL_S = 0.2  # how soon a watcher of the embedded log sees a new record; SQLite has no notification
+READ_MAX = 1_000
+
+
+class NoSuchLog(FactdriftError):
+    """A folder that holds no embedded log."""
+
+
+class Log(Protocol):
+    """What the commands need of a log."""
+
+    def publish(self, topic: Topic, values: Sequence[bytes], key: bytes | None = None) -> None:
+        """Append values; returns when they are durable."""
+        ...
+
+    def read(self, topics: Sequence[Topic], *, from_start: bool, follow: bool) -> Iterator[Record]:
+        """Records of the topics; without `follow` up to the present ends, with it for ever."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the log."""
+        ...
+
+
+class EmbeddedLog:
+    """The embedded log in a folder, with its agents."""
+
+    def __init__(self, host: EmbeddedHost) -> None:
+        self.host = host
+
+    def publish(self, topic: Topic, values: Sequence[bytes], key: bytes | None = None) -> None:
+        """Append values and run the agents on them; returns when all of it is durable."""
+        self.host.publish(topic, [(key, value, None) for value in values])
+
+    def read(self, topics: Sequence[Topic], *, from_start: bool, follow: bool) -> Iterator[Record]:
+        """Records of the topics, those of one topic in their order."""
+        store = self.host.store
+        starts = {topic: 0 if from_start else store.end(topic, PARTITION) for topic in topics}
+        while True:
+            found: list[Record] = []
+            for topic in topics:
+                records = store.read(topic, PARTITION, starts[topic], READ_MAX)
+                if records:
+                    starts[topic] = records[-1].offset + 1
+                found.extend(records)
+            found.sort(key=lambda record: record.recorded_at)
+            yield from found
+            if not found:
+                if not follow:
+                    return
+                time.sleep(POLL_S)
+
+    def close(self) -> None:
+        """Close the file."""
+        self.host.store.close()
+
+
+class KafkaLog:
+    """The topics on a Kafka cluster."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._runner = asyncio.Runner()
+
+    def publish(self, topic: Topic, values: Sequence[bytes], key: bytes | None = None) -> None:
+        """Append values; returns when the brokers have acknowledged all of them."""
+        from streams.kafka import publish
+
+        self._runner.run(publish(self._settings, topic, [(key, value) for value in values]))
+
+    def read(self, topics: Sequence[Topic], *, from_start: bool, follow: bool) -> Iterator[Record]:
+        """Records of the topics in the order in which they arrive here."""
+        from streams.kafka import read_topics
+
+        records = read_topics(self._settings, topics, from_start=from_start, follow=follow)
+        while (record := self._runner.run(_next(records))) is not None:
+            yield record
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._runner.close()
+
+
+async def _next(records: AsyncIterator[Record]) -> Record | None:
+    return await anext(records, None)
+
+
+def open_log(settings: Settings, data: Path | None, *, create: bool) -> Log:
+    """The embedded log in `data`, or without it the Kafka cluster of the settings.
+
+    Raises NoSuchLog where `data` holds none and `create` does not allow to make it.
+    """
+    if data is None:
+        return KafkaLog(settings)
+    if not create and not (data / FILE_NAME).is_file():
+        raise NoSuchLog(f"{data} holds no factdrift log. Make one with: factdrift replay FILE --data {data}")
+    return EmbeddedLog(composition.embedded(settings, data))
