@@ -17,7 +17,7 @@ from typing import Final
 PHRASE_WORDS_MAX: Final = 5
 
 _WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_FREE_OF: Final = re.compile(r"([^\W_]+)-free\b")
+_FREE_OF: Final = re.compile(r"\b([^\W_]+)-free\b")
 _CONTRACTED: Final = {
     "can't": "can", "won't": "will", "shan't": "shall", "cannot": "can", "cant": "can", "dont": "do",
     "doesnt": "does", "didnt": "did", "isnt": "is", "wasnt": "was", "arent": "are", "havent": "have",
@@ -38,19 +38,22 @@ class Found:
 class Wording:
     """The words of one text, in small letters, without hyphens, contractions written out.
 
-    `stems` has one entry per word, "" where the word is empty or a negation. `denied` holds the stems that stand
-    behind a negation. `found` is what the words say, by number of set in `Table.guards`.
+    `stems` has one entry per word, "" where the word is empty or a negation, and `next_stems` what follows
+    each: the next stem that is not "". `denied` holds the stems that stand behind a negation. `found` is what
+    the words say, by number of set in `Table.guards`.
     """
 
     words: tuple[str, ...]
     stems: tuple[str, ...]
+    next_stems: tuple[str, ...]
+    content: frozenset[str]
     denied: frozenset[str]
     n_negations: int
     found: Mapping[int, Found]
 
-    def content(self, *, without: frozenset[int] = frozenset()) -> frozenset[str]:
+    def content_without(self, positions: frozenset[int]) -> frozenset[str]:
         """Return the stems that carry meaning, except those at the given positions."""
-        return frozenset(stem for position, stem in enumerate(self.stems) if stem and position not in without)
+        return frozenset(stem for at, stem in enumerate(self.stems) if stem and at not in positions)
 
 
 def wording(text: str) -> Wording:
@@ -58,10 +61,42 @@ def wording(text: str) -> Wording:
     words = tuple(_words(_FREE_OF.sub(r"without \1", text.replace("’", "'"))))
     known = table()
     stems = tuple("" if word in known.empty else stem(word) for word in words)
+    next_stems = _next_stems(stems)
     found = known.find(words)
-    negations = [position for position in range(len(words)) if _is_negation(words, position, found)]
-    denied = frozenset(filter(None, (_denied_at(stems, position) for position in negations)))
-    return Wording(words, stems, denied, len(negations), found)
+    negations = _negations(words, found)
+    last = next(filter(None, reversed(stems)), "")
+    return Wording(
+        words=words,
+        stems=stems,
+        next_stems=next_stems,
+        content=frozenset(stems) - {""},
+        # "Is not very happy" denies what follows; "a teacher he is not" what came last.
+        denied=frozenset(next_stems[position] or last for position in negations) - {""},
+        n_negations=len(negations),
+        found=found,
+    )
+
+
+def _next_stems(stems: Sequence[str]) -> tuple[str, ...]:
+    following, backwards = "", []
+    for entry in reversed(stems):
+        backwards.append(following)
+        following = entry or following
+    return tuple(reversed(backwards))
+
+
+def _negations(words: Sequence[str], found: Mapping[int, Found]) -> list[int]:
+    """Where a word denies what follows: not in "not only", "no. 5" or a phrase of its own ("no one")."""
+    known = table()
+    in_phrase = {at for said in found.values() for at in said.positions if at + 1 in said.positions}
+    return [
+        at
+        for at, (word, following) in enumerate(itertools.zip_longest(words, words[1:], fillvalue=""))
+        if word in known.negations
+        and following not in known.not_denying
+        and not following[:1].isdigit()
+        and at not in in_phrase
+    ]
 
 
 def _words(text: str) -> Iterator[str]:
@@ -74,22 +109,6 @@ def _words(text: str) -> Iterator[str]:
             yield word[: word.rindex("'")]
         else:
             yield word
-
-
-def _is_negation(words: Sequence[str], position: int, found: Mapping[int, Found]) -> bool:
-    """Whether a word denies what follows: not in "not only", "no. 5" or a phrase of its own ("no one")."""
-    if words[position] not in table().negations:
-        return False
-    following = words[position + 1] if position + 1 < len(words) else ""
-    if following in table().not_denying or following[:1].isdigit():
-        return False
-    return not any({position, position + 1} <= said.positions for said in found.values())
-
-
-def _denied_at(stems: Sequence[str], position: int) -> str:
-    """The next stem that carries meaning ("is not very happy"), or else the last ("a teacher he is not")."""
-    behind, before = itertools.islice(stems, position + 1, None), itertools.islice(stems, position)
-    return next(filter(None, behind), None) or next(filter(None, reversed(tuple(before))), "")
 
 
 def stem(word: str) -> str:

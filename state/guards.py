@@ -9,6 +9,8 @@ Where capitals are the only sign of a name, they are read from the spelling ("Fo
 one, "foster care system" is not). Two spellings of one key may then differ in what they forbid.
 """
 
+import difflib
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -43,7 +45,11 @@ _TEXTUAL: Final = frozenset((Kind.TEXT, Kind.IDENTIFIER))
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A token with a digit, or a number in words, and the words beside it. "One" is weak: often a pronoun."""
+    """What counts or identifies, with the words beside it: a token with a digit, a number in words, a letter.
+
+    `is_weak` says that it may mean nothing of the kind, and counts only against another figure: "one" is
+    often a pronoun, the letter of "e-mail" no code.
+    """
 
     value: str
     before: str
@@ -53,26 +59,30 @@ class _Figure:
 
 @dataclass(frozen=True, slots=True)
 class _Traits:
-    """One text as the guards see it; `name` is empty unless the spelling is that of a short proper name."""
+    """One text as the guards see it.
+
+    `joined` has no joint between letter and digit: "ua 123" and "ua-123" are ua123. `name` is empty unless
+    the spelling is that of a short proper name.
+    """
 
     kind: Kind
     text: str
     wording: Wording
+    joined: str
     figures: tuple[_Figure, ...]
     symbols: frozenset[str]
-    pictures: frozenset[str]
+    marks: frozenset[str]
     is_foreign: bool
     has_words: bool
     head: str
     qualifiers: frozenset[str]
     name: tuple[str, ...]
+    names_inside: frozenset[str]
     head_name: tuple[str, ...]
 
 
 _TRAITS_KEPT: Final = 8_192
-_TRAITS_SPELLING_MAX: Final = (
-    200  # longer texts are read anew each time, so that the memory is bounded in bytes
-)
+_TRAITS_SPELLING_MAX: Final = 200  # longer texts are read anew each time: memory is bounded in bytes too
 
 
 def _traits(typed: TypedObject) -> _Traits:
@@ -87,14 +97,16 @@ def _read(kind: Kind, text: str, spelling: str) -> _Traits:
         kind=kind,
         text=text,
         wording=wording(text),
+        joined=_LETTER_JOINT.sub("", text),
         figures=tuple(_figures(text, spelling)),
         symbols=frozenset(_SYMBOL.findall(text)) - _WORDS.same_with_symbol,
-        pictures=frozenset() if text.isascii() else frozenset(_PICTURE.findall(text)),
+        marks=frozenset(_MARK.findall(text)),
         is_foreign=any(len(run) > 1 for run in foreign) or (bool(foreign) and not _LATIN_LETTER.search(text)),
         has_words=_WORD_CHARACTER.search(text) is not None,
         head=head,
         qualifiers=qualifiers,
         name=_name(spelling),
+        names_inside=_names_inside(spelling),
         head_name=_name(_HEAD_END.split(spelling, maxsplit=1)[0].rstrip()) if qualifiers else (),
     )
 
@@ -108,10 +120,11 @@ _LATIN: Final = "A-Za-z\u00aa\u00ba\u00c0-\u02af\u1e00-\u1eff\u2c60-\u2c7f\ua720
 _LATIN_LETTER: Final = re.compile(f"[{_LATIN}]")
 _FOREIGN_LETTERS: Final = re.compile(rf"(?:(?![{_LATIN}\d_])\w)+")
 _WORD_CHARACTER: Final = re.compile(r"[^\W_]")
-_PICTURE: Final = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]")
+# Pictures, and the feet and inches behind a digit.
+_MARK: Final = re.compile("[\u2190-\u2bff\U0001f000-\U0001faff]|(?<=\\d)[\"'\u2032\u2033](?!\\w)")
 # A sign that is part of a word: C#, C++, A*, Disney+, blood group A-, .NET; not the dash of a parenthesis.
 _SYMBOL: Final = re.compile(
-    r"[^\W_]+[#+*]+(?![^\W_])|(?<![^\W_])[^\W\d_]{1,2}-(?![\w-])|(?:(?<=\s)|^)\.[^\W\d_]+"
+    r"(?<![^\W_])[^\W_]+[#+*]+(?![^\W_])|(?<![^\W_])[^\W\d_]{1,2}-(?![\w-])|(?:(?<=\s)|^)\.[^\W\d_]+"
 )
 
 
@@ -121,21 +134,21 @@ def _script(left: _Traits, right: _Traits) -> str | None:
 
 
 def _symbol(left: _Traits, right: _Traits) -> str | None:
-    """C and C++, 😀 and 😢; a text with a picture and the same without may be one."""
+    """C and C++, 😀 and 😢, 5' and 5"; a text with a picture and the same without may be one."""
     if left.symbols != right.symbols or not (left.has_words and right.has_words):
         return "symbol"
-    if left.pictures and right.pictures and left.pictures != right.pictures:
-        return "symbol"
-    return None
+    return "symbol" if left.marks and right.marks and left.marks != right.marks else None
 
 
 # --- figures: whatever counts, dates or identifies inside a text
 
+_MULTIPLIERS_MAX: Final = 3  # "two hundred thousand"; more would be no number and cost big arithmetic
 _DIGIT: Final = re.compile(r"\d")
 _RANGE: Final = re.compile(r"(?<=\d)\s*[-\u2010-\u2015\u2212]\s*(?=\d)")
 _THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _VERSION: Final = re.compile(r"\d+(?:\.\d+)+")
 _CODE_BEFORE: Final = re.compile(r"\b([A-Z]{2,3}) (?=\d)")
+_CODE: Final = re.compile(r"\b([a-z]{2,3}) (?=\d)")
 _LETTER_JOINT: Final = re.compile(r"(?<=[^\W\d_])[\s-](?=\d)|(?<=\d)[\s-](?=[^\W\d_])")
 # 30-year-old counts 30 and covid-19 ends in 19, but UA-123 and 12-A are one code each.
 _SPLIT: Final = re.compile(r"(?<=\d)-(?=[^\W\d_]{2})|(?<=[^\W\d_]{4})-(?=\d)")
@@ -145,24 +158,25 @@ def _figure(left: _Traits, right: _Traits) -> str | None:
     """Different figures, or the same ones about other things: 30/31 years, v1.2.3/v1.2.4, "two"/"three".
 
     Between two texts without digits, figures that only one of them has are left to a vector ("her two
-    dogs", "her dogs"); with digits they forbid. A text and an identifier meet only over equal figures.
+    dogs", "her dogs"); with digits they forbid. A text and an identifier meet only over equal figures. Single
+    letters are figures too: vitamin C and vitamin D, J. Smith and K. Smith.
     """
-    if _LETTER_JOINT.sub("", left.text) == _LETTER_JOINT.sub("", right.text):
+    if left.joined == right.joined or not (left.figures or right.figures):
         return None
-    more = _without_common(left.figures, right.figures)
-    less = _without_common(right.figures, left.figures)
-    if more or less:
-        is_strict = Kind.IDENTIFIER in (left.kind, right.kind)
-        if not (more and less) and not (is_strict and not all(figure.is_weak for figure in more or less)):
-            return None
-        if left.kind is not right.kind:
-            return "kind"
-        if any(_VERSION.fullmatch(figure.value) for figure in (*more, *less)):
-            return "version"
-        return "identifier" if is_strict else "number"
-    if all(view(left.figures) != view(right.figures) for view in (_in_order, _with_before, _with_after)):
-        return "number"
-    return None
+    ours = _without_common(left.figures, right.figures)
+    theirs = _without_common(right.figures, left.figures)
+    if not (ours or theirs):
+        views = (_in_order, _with_before, _with_after)
+        return "number" if all(view(left.figures) != view(right.figures) for view in views) else None
+    is_strict = Kind.IDENTIFIER in (left.kind, right.kind)
+    if not (ours and theirs) and not (is_strict and any(not figure.is_weak for figure in ours or theirs)):
+        return None
+    if left.kind is not right.kind:
+        return "kind"
+    if any(_VERSION.fullmatch(figure.value) for figure in (*ours, *theirs)):
+        return "version"
+    is_letter = any(figure.value.isalpha() for figure in (*ours, *theirs))
+    return "identifier" if is_strict or is_letter else "number"
 
 
 def _without_common(figures: tuple[_Figure, ...], others: tuple[_Figure, ...]) -> list[_Figure]:
@@ -185,9 +199,18 @@ def _with_after(figures: tuple[_Figure, ...]) -> list[str]:
 
 def _figures(text: str, spelling: str) -> Iterator[_Figure]:
     atoms = _atoms(text, spelling)
+    has_letter_a = any(word.strip(".,;:!?") == "A" for word in spelling.split(" ")[1:])
     position = 0
     while position < len(atoms):
-        value, length, is_weak = _figure_at(atoms, position)
+        atom, length, is_weak = atoms[position], 1, False
+        if _DIGIT.search(atom):
+            value, length = _with_measure(atoms, position)
+        elif len(atom) == 1 and atom.isalpha():
+            value = "" if atom == "i" or (atom == "a" and not has_letter_a) else atom
+            is_weak = True
+        else:
+            value, length = _in_words(atoms, position)
+            is_weak = length == 1 and atom in _WORDS.weak_numbers
         if value:
             before = atoms[position - 1] if position else ""
             after = atoms[position + length] if position + length < len(atoms) else ""
@@ -195,33 +218,37 @@ def _figures(text: str, spelling: str) -> Iterator[_Figure]:
         position += length
 
 
-def _figure_at(atoms: list[str], position: int) -> tuple[str, int, bool]:
-    """The figure that begins here, "" if none does, how many atoms it takes, and whether it is weak."""
+def _with_measure(atoms: list[str], position: int) -> tuple[str, int]:
+    """A figure, with the unit behind it if there is one, and how many atoms that takes: "5 kg" is 5kg."""
+    measure = _WORDS.measures.get(atoms[position + 1]) if position + 1 < len(atoms) else None
+    if measure is None or not atoms[position][-1].isdigit():
+        return atoms[position], 1
+    return atoms[position] + measure, 2
+
+
+def _in_words(atoms: list[str], position: int) -> tuple[str, int]:
+    """The number in words that begins here, "" if none does, and how many atoms it takes."""
     atom = atoms[position]
-    following = atoms[position + 1] if position + 1 < len(atoms) else ""
-    if _DIGIT.search(atom):
-        is_measured = atom[-1].isdigit() and following in _WORDS.measures
-        return (atom + _WORDS.measures[following], 2, False) if is_measured else (atom, 1, False)
     number = _WORDS.numbers.get(atom, _WORDS.multipliers.get(atom))
     if number is None:
-        return _WORDS.ordinals.get(atom, ""), 1, atom in _WORDS.weak_numbers
+        return _WORDS.ordinals.get(atom, ""), 1
+    following = atoms[position + 1 : position + 2 + _MULTIPLIERS_MAX]
     length = 1
-    if 20 <= number < 100 and 0 < _WORDS.numbers.get(following, 0) < 10:
-        number, length = number + _WORDS.numbers[following], 2
-    while position + length < len(atoms) and atoms[position + length] in _WORDS.multipliers:
-        number, length = number * _WORDS.multipliers[atoms[position + length]], length + 1
-    return str(number), length, atom in _WORDS.weak_numbers and length == 1
+    if 20 <= number < 100 and following and 0 < _WORDS.numbers.get(following[0], 0) < 10:
+        number, length = number + _WORDS.numbers[following[0]], 2
+    for multiplier in itertools.takewhile(_WORDS.multipliers.__contains__, following[length - 1 :]):
+        number, length = number * _WORDS.multipliers[multiplier], length + 1
+    return str(number), length
 
 
 def _atoms(text: str, spelling: str) -> list[str]:
     """Words and figures in order, cleaned: `1,000` is 1000, `v1.2` is 1.2, `UA 123` is ua123, #5 is 5."""
-    for code in set(map(str.lower, _CODE_BEFORE.findall(spelling))) - _WORDS.empty:
-        text = re.sub(rf"\b{code} (?=\d)", code, text)
+    codes = {code.lower() for code in _CODE_BEFORE.findall(spelling)} - _WORDS.empty
+    if codes:
+        text = _CODE.sub(lambda found: found[1] if found[1] in codes else found[0], text)
     atoms: list[str] = []
     for token in _RANGE.sub("-", text).split():
-        core = token.lstrip("\"'“‘«([{#").rstrip(".,;:!?)]}”’»")
-        if f" {core[-1:]}" in f" {text}" or not core[-2:-1].isdigit():
-            core = core.rstrip("\"'")  # closes a quotation; else it is feet or inches
+        core = token.lstrip("\"'“‘«([{#").rstrip(".,;:!?)]}\"'”’»")
         if not _DIGIT.search(core):
             atoms += core.split("-")
             continue
@@ -252,14 +279,12 @@ def _negation(left: _Traits, right: _Traits) -> str | None:
     """
     a, b = left.wording, right.wording
     if a.n_negations and b.n_negations:
-        is_other_denial = a.content() == b.content() and a.denied.isdisjoint(b.denied)
+        is_other_denial = a.content == b.content and a.denied.isdisjoint(b.denied)
         return "negation" if is_other_denial and a.denied and b.denied else None
     if a.n_negations == b.n_negations:
         return None
     denying, saying = (a, b) if a.n_negations else (b, a)
-    is_denied = not denying.denied.isdisjoint(saying.content()) and _agree(
-        denying.content(), saying.content()
-    )
+    is_denied = not denying.denied.isdisjoint(saying.content) and _agree(denying.content, saying.content)
     return "negation" if is_denied else None
 
 
@@ -270,7 +295,7 @@ def _contrast(left: _Traits, right: _Traits) -> str | None:
         here, there = a.found[number], b.found[number]
         if here.sides & there.sides or _is_denied(a, here.positions) != _is_denied(b, there.positions):
             continue
-        if _agree(a.content(without=here.positions), b.content(without=there.positions)):
+        if _agree(a.content_without(here.positions), b.content_without(there.positions)):
             return _WORDS.guards[number]
     return None
 
@@ -282,7 +307,7 @@ def _is_denied(said: Wording, positions: frozenset[int]) -> bool:
 def _direction(left: _Traits, right: _Traits) -> str | None:
     """The same words, but another one behind a word of direction."""
     a, b = left.wording, right.wording
-    if sorted(a.words) != sorted(b.words):
+    if len(a.words) != len(b.words) or sorted(a.words) != sorted(b.words):
         return None
     return "direction" if sorted(_directed(a)) != sorted(_directed(b)) else None
 
@@ -290,7 +315,7 @@ def _direction(left: _Traits, right: _Traits) -> str | None:
 def _directed(said: Wording) -> Iterator[tuple[str, str]]:
     for position, word in enumerate(said.words):
         if word in _WORDS.directed:
-            yield word, next(filter(None, said.stems[position + 1 :]), "")
+            yield word, said.next_stems[position]
 
 
 # --- names and their qualifiers
@@ -302,7 +327,7 @@ _QUALIFIER_WORDS_MAX: Final = 3  # longer is a clause, not a qualifier
 
 
 def _qualified(text: str) -> tuple[str, frozenset[str]]:
-    """Split "paris, texas" and "paris (tx)" into head and qualifiers; none where the text is not of that form."""
+    """Split "paris, texas" and "paris (tx)" into head and qualifiers; other forms have no qualifiers."""
     if _HEAD_END.search(text) is None:
         return text, frozenset()
     head, *rest = (_without_articles(part) for part in _QUALIFIER_END.split(text))
@@ -321,21 +346,23 @@ _SCOPED_WORDS_MAX: Final = 4
 
 
 def _qualifier(left: _Traits, right: _Traits) -> str | None:
-    """One head with two qualifiers ("Paris, France"/"Paris, Texas"), or a word that makes it another thing
-    ("vice president", "west virginia", "Guinea-Bissau"). More of the same qualifiers is no difference.
+    """One head with two qualifiers, or a word that makes another thing of a short text.
+
+    "Paris, France" and "Paris, Texas", "vice president", "west virginia"; "Paris, Texas, USA" only says more.
     """
     if left.qualifiers and right.qualifiers and left.head == right.head:
         is_narrower = left.qualifiers <= right.qualifiers or right.qualifiers <= left.qualifiers
         return None if is_narrower else "qualifier"
-    a, b = left.wording.content(), right.wording.content()
+    a, b = left.wording.content, right.wording.content
     extra, n_words = a ^ b, max(len(a), len(b))
-    if extra and (a < b or b < a) and n_words <= _SCOPED_WORDS_MAX and min(len(a), len(b)):
-        if extra <= _ROLE_SCOPES or (extra <= _PLACE_SCOPES and n_words == 2):
-            return "qualifier"
-    return None
+    if not (a and b and (a < b or b < a)) or n_words > _SCOPED_WORDS_MAX:
+        return None
+    is_other = extra <= _WORDS.roles or (extra <= _WORDS.places and n_words == 2)
+    return "qualifier" if is_other else None
 
 
 _NAME_WORDS_MAX: Final = 5
+_SIGN_LENGTH_MAX: Final = 2  # vectors of one or two letters are noise, and near each other
 
 
 def _name(spelling: str) -> tuple[str, ...]:
@@ -348,9 +375,14 @@ def _name(spelling: str) -> tuple[str, ...]:
 
 
 def _names(left: _Traits, right: _Traits) -> str | None:
-    """Two proper names that share a part: New York and New York City, San Juan and San José, Lake Como and
-    Lake Garda, Paris, Texas and Austin, Texas. Names with nothing in common are left to a vector.
+    """Two proper names that share a part, or two names in one place of the same statement.
+
+    New York and New York City, San Juan and San José, "Paris, Texas" and "Austin, Texas", "works with Ann"
+    and "works with Ben"; also what is as short as "A" or "UK". Two whole texts that are longer names with
+    nothing in common are left to a vector.
     """
+    if _differ_in_names(left, right) or max(len(left.text), len(right.text)) <= _SIGN_LENGTH_MAX:
+        return "name"
     if left.qualifiers and left.qualifiers == right.qualifiers and left.head_name and right.head_name:
         is_other_place = _small(left.head_name).isdisjoint(_small(right.head_name))
         return "name" if is_other_place and not _is_acronym(left.head_name, right.head_name) else None
@@ -364,6 +396,40 @@ def _names(left: _Traits, right: _Traits) -> str | None:
     elif _is_extended(a, b):
         return "name"
     return "name" if _shares_generic_part(a, b) else None
+
+
+_VARIANT_RATIO: Final = 0.85  # Mohamed and Mohammed are 0.93 alike, Anna and Hannah 0.80
+_VARIANT_LENGTH_MAX: Final = 60
+
+
+def _differ_in_names(left: _Traits, right: _Traits) -> bool:
+    """Whether all that sets two statements apart is a name in each: not an acronym, not another spelling."""
+    a, b = left.wording.content, right.wording.content
+    ours, theirs = a - b, b - a
+    if not (ours and theirs and ours <= left.names_inside and theirs <= right.names_inside):
+        return False
+    of_left, of_right = _in_order_of(left.wording, ours), _in_order_of(right.wording, theirs)
+    return not (_is_acronym(of_left, of_right) or _is_variant(" ".join(of_left), " ".join(of_right)))
+
+
+def _is_variant(a: str, b: str) -> bool:
+    if max(len(a), len(b)) > _VARIANT_LENGTH_MAX:
+        return False  # comparing takes the product of the lengths
+    first, second = sorted((a, b))  # the ratio depends on the order
+    return difflib.SequenceMatcher(None, first, second).ratio() >= _VARIANT_RATIO
+
+
+def _in_order_of(said: Wording, stems: frozenset[str]) -> tuple[str, ...]:
+    return tuple(stem for stem in said.stems if stem in stems)
+
+
+def _names_inside(spelling: str) -> frozenset[str]:
+    """The stems of the capitalised words of a statement, the first word apart; none in a title or a name."""
+    words = spelling.split(" ")
+    if not any(word[:1].islower() and word not in _WORDS.connectors for word in words):
+        return frozenset()
+    capitalised = (word for word in words[1:] if word[:1].isupper())
+    return frozenset(stem for word in capitalised for stem in wording(word.casefold()).content)
 
 
 def _small(name: tuple[str, ...]) -> frozenset[str]:

@@ -56,7 +56,7 @@ class Registry:
         return found if found is not None else Predicate(name, declared=False)
 
     def extended(self, toml: str, *, origin: str) -> Registry:
-        """This registry with the entries of a TOML text over it; `origin` names it in errors."""
+        """The registry with the entries of a TOML text over its own; `origin` names the text in errors."""
         return Registry({**self.declared, **parse(toml, origin=origin)})
 
 

@@ -7,6 +7,7 @@ Decides what can be used and says in one sentence why not. The codes are checked
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,7 +16,16 @@ import msgspec
 
 from state.errors import BadInput, BadInstant, BadInterval
 from state.identity import claim_id, content_hash
-from state.instants import Granularity, Instant, Moment, format_instant, parse_instant, parse_moment, shown
+from state.instants import (
+    INSTANT_END,
+    Granularity,
+    Instant,
+    Moment,
+    format_instant,
+    parse_instant,
+    parse_moment,
+    shown,
+)
 from state.interval import between
 from state.names import normalise, normalise_predicate
 from state.objects import type_object
@@ -50,7 +60,10 @@ CODES: Final[Mapping[str, str]] = {
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# A text that nothing closes reaches to the end: looking for its end again at every quote inside it would
+# cost minutes on one record of 256 KiB.
+_STRINGS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_DIGITS_MAX: Final = 64  # of an integer; a longer one is read as a float, which is soon infinite
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -77,9 +90,8 @@ def recorded_at_of(raw: bytes) -> Instant | None:
     Only a replay into a log of its own asks for this: on a shared log the broker's time is the truth.
     """
     try:
-        fields = _decode(raw)
-        return parse_instant(fields["recorded_at"])
-    except (msgspec.DecodeError, RecursionError, TypeError, KeyError, BadInstant):
+        return parse_instant(_fields(raw, len(raw))["recorded_at"])
+    except (BadInput, KeyError, BadInstant):
         return None
 
 
@@ -95,10 +107,7 @@ def _fields(raw: bytes, bytes_max: int) -> dict[str, Any]:
     try:
         fields = _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        _check_utf8(raw)
-        if b"\\u" in raw and _has_lone_surrogate(raw):
-            raise BadInput("not_utf8", "A text holds half of a surrogate pair, which is no character.") from error
-        raise BadInput("not_json", f"The record is not JSON: {error}.") from error
+        fields = _read_again(raw, error)
     if not isinstance(fields, dict):
         raise BadInput("not_an_object", f"The record is {_kind(fields)}, not an object with fields.")
     return fields
@@ -111,11 +120,30 @@ def _check_utf8(raw: bytes) -> None:
         raise BadInput("not_utf8", f"Byte {error.start} of the record is not UTF-8.") from error
 
 
-def _has_lone_surrogate(raw: bytes) -> bool:
+def _read_again(raw: bytes, refusal: Exception) -> Any:
+    """What the fast reader refused: why, or the value where only a number in it was too great.
+
+    A number beyond all floats is JSON all the same, and a field that nobody reads may hold one.
+    """
+    _check_utf8(raw)
+    not_json = BadInput("not_json", f"The record is not JSON: {refusal}.")
     try:
-        return _SURROGATE.search(json.dumps(json.loads(raw), ensure_ascii=False)) is not None
+        value = json.loads(raw.decode("utf-8"), parse_int=_integer, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        return False
+        raise not_json from refusal
+    if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        raise BadInput("not_utf8", "A text holds half of a surrogate pair, no character.") from refusal
+    if not isinstance(refusal, msgspec.ValidationError):
+        raise not_json from refusal
+    return value
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _DIGITS_MAX else float(digits)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no number in JSON")
 
 
 def _depth(raw: bytes) -> int:
@@ -138,22 +166,25 @@ def _kind(value: object) -> str:
     return "null" if value is None else names.get(type(value), "a number")
 
 
+def _require(fields: Mapping[str, Any], *names: str) -> None:
+    for name in names:
+        if fields.get(name) is None:
+            raise BadInput("missing_field", f"The field {name} is missing.")
+
+
 def _text(fields: Mapping[str, Any], name: str, *, where: str = "") -> str | None:
     value = fields.get(name)
-    if value is None:
-        return None
-    if type(value) is not str:
+    if value is not None and type(value) is not str:
         raise BadInput("wrong_type", f"{where}{name} is {_kind(value)}, expected text.")
-    if _CONTROL.search(value):
-        raise BadInput("control_character", f"{where}{name} holds a control character: {shown(value)}.")
     return value
 
 
-def _required(fields: Mapping[str, Any], name: str) -> str:
-    value = _text(fields, name)
-    if value is None:
-        raise BadInput("missing_field", f"The field {name} is missing.")
-    return value
+def _refuse_control_characters(fields: Mapping[str, Any], names: tuple[str, ...], *, where: str = "") -> None:
+    """Only after every type was found right: a field of the wrong type has precedence."""
+    for name in names:
+        value = fields.get(name)
+        if type(value) is str and _CONTROL.search(value):
+            raise BadInput("control_character", f"{where}{name} holds a control character: {shown(value)}.")
 
 
 def _not_blank(value: str | None, name: str) -> str | None:
@@ -162,15 +193,19 @@ def _not_blank(value: str | None, name: str) -> str | None:
     return value
 
 
+def _blank(name: str, value: str | None) -> BadInput:
+    return BadInput(f"blank_{name}", f"The {name} {shown(value)} holds no letter, digit or symbol.")
+
+
 def _object(fields: Mapping[str, Any]) -> Spelling | None:
     value = fields.get("object")
-    if isinstance(value, str):
-        return _text(fields, "object")
     if isinstance(value, dict | list):
         raise BadInput("wrong_type", f"object is {_kind(value)}, expected text, a number, true or false.")
     if type(value) is int and not -(2**63) <= value < 2**63:
         raise BadInput("wrong_type", "object is an integer beyond 64 bits; write it as text.")
-    return value  # type: ignore[no-any-return]
+    if type(value) is float and not math.isfinite(value):
+        raise BadInput("wrong_type", "object is a number beyond 64 bits; write it as text.")
+    return value
 
 
 def _choice(fields: Mapping[str, Any], name: str, choices: tuple[str, ...], *, where: str = "") -> str:
@@ -182,13 +217,21 @@ def _choice(fields: Mapping[str, Any], name: str, choices: tuple[str, ...], *, w
     return value
 
 
-def _confidence(fields: Mapping[str, Any]) -> float:
-    value = fields.get("confidence")
+def _confidence(fields: Mapping[str, Any]) -> int | float:
+    """As written: an integer may have more digits than a float can hold, so its range is checked first."""
+    value: Any = fields.get("confidence")
     if value is None:
         return 1.0
     if type(value) not in (int, float):
         raise BadInput("wrong_type", f"confidence is {_kind(value)}, expected a number.")
-    return float(value)
+    return value  # type: ignore[no-any-return]
+
+
+def _check_time_types(fields: Mapping[str, Any]) -> None:
+    for name in ("observed_at", "valid_from", "valid_to"):
+        value = fields.get(name)
+        if value is not None and type(value) not in (str, int, float):
+            raise BadInput("wrong_type", f"{name} is {_kind(value)}, expected a time as text or a number.")
 
 
 def _moment(fields: Mapping[str, Any], name: str) -> Moment | None:
@@ -221,11 +264,19 @@ _FACT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-
 # -- records --------------------------------------------------------------------------------
 
 
+_OBSERVATION_TEXTS: Final = (
+    "subject", "predicate", "object", "observed_at", "namespace", "observation_id", "valid_from", "valid_to",
+    "content", "origin",
+)  # fmt: skip
+_SOURCE_TEXTS: Final = ("id", "document", "supersedes")
+_CORRECTION_TEXTS: Final = ("observation_id", "namespace", "subject", "reason")
+
+
 def _observation(fields: Mapping[str, Any], recorded_at: Instant) -> Observation:
-    subject, predicate = _required(fields, "subject"), _required(fields, "predicate")
-    if fields.get("observed_at") is None:
-        raise BadInput("missing_field", "The field observed_at is missing.")
+    _require(fields, "subject", "predicate", "observed_at")
+    subject, predicate = _text(fields, "subject") or "", _text(fields, "predicate") or ""
     spelling = _object(fields)
+    _check_time_types(fields)
     namespace = _not_blank(_text(fields, "namespace"), "namespace") or "default"
     given_id = _not_blank(_text(fields, "observation_id"), "observation_id")
     affirmed = _choice(fields, "polarity", ("affirmed", "denied")) == "affirmed"
@@ -235,15 +286,18 @@ def _observation(fields: Mapping[str, Any], recorded_at: Instant) -> Observation
     if origin is not None and not isinstance(origin, str | dict):
         raise BadInput("wrong_type", f"origin is {_kind(origin)}, expected text or an object.")
     confidence = _confidence(fields)
+    _refuse_control_characters(fields, _OBSERVATION_TEXTS)
+    _refuse_control_characters(fields.get("source") or {}, _SOURCE_TEXTS, where="source.")
     subject_key, predicate_key = normalise(subject), normalise_predicate(predicate)
     if not subject_key:
-        raise BadInput("blank_subject", f"The subject {shown(subject)} holds no letter, digit or symbol.")
+        raise _blank("subject", subject)
     if not predicate_key:
-        raise BadInput("blank_predicate", f"The predicate {shown(predicate)} holds no letter or digit.")
+        raise _blank("predicate", predicate)
     form = "" if spelling is None else type_object(spelling).key
     observed_at, valid_from, valid_to = _times(fields, recorded_at)
-    if not 0.0 <= confidence <= 1.0:
-        raise BadInput("bad_confidence", f"confidence is {confidence}, expected 0 to 1.")
+    if not 0 <= confidence <= 1:
+        raise BadInput("bad_confidence", f"confidence is {shown(confidence)}, expected 0 to 1.")
+    confidence = float(confidence)
     votes = not _is_our_own(origin)
     digest = content_hash(
         namespace, subject, predicate, spelling, affirmed, observed_at, confidence, votes, content,
@@ -312,7 +366,8 @@ def _times(
         end: Instant = until.start
         if valid_from is not None:
             end = _end_after(valid_from, until, fields)
-        valid_to = (end, until.granularity.value)
+        if end != INSTANT_END:  # what holds until time itself ends has no end
+            valid_to = (end, until.granularity.value)
     if observed_at > recorded_at + FUTURE_SKEW_MS:
         raise BadInput(
             "future_observed_at",
@@ -340,15 +395,12 @@ def _correction(fields: Mapping[str, Any]) -> Retract:
     op = _text(fields, "op")
     if op != "retract":
         raise BadInput("wrong_type", f"op is {shown(op)}, expected retract.")
-    observation_id = _not_blank(_required(fields, "observation_id"), "observation_id")
-    assert observation_id is not None
-    subject = _text(fields, "subject")
+    _require(fields, "observation_id")
+    observation_id = _not_blank(_text(fields, "observation_id"), "observation_id") or ""
+    namespace = _not_blank(_text(fields, "namespace"), "namespace")
+    subject, reason = _text(fields, "subject"), _text(fields, "reason")
+    _refuse_control_characters(fields, _CORRECTION_TEXTS)
     key = normalise(subject) if subject is not None else None
     if key == "":
-        raise BadInput("blank_subject", f"The subject {shown(subject)} holds no letter, digit or symbol.")
-    return Retract(
-        observation_id=observation_id,
-        namespace=_not_blank(_text(fields, "namespace"), "namespace"),
-        subject=key,
-        reason=_text(fields, "reason"),
-    )
+        raise _blank("subject", subject)
+    return Retract(observation_id=observation_id, namespace=namespace, subject=key, reason=reason)

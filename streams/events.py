@@ -28,30 +28,50 @@ class Model(BaseModel):
     topic: ClassVar[Topic]
 
 
-class Source(Model):
+class Input(Model):
+    """Base of what producers write: nothing is converted, and null means absent, as at the door."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class Source(Input):
     """Where a statement comes from. A document is known by (id, document)."""
 
     id: str | None = Field(None, description="Who says so.")
     document: str | None = Field(None, description="In which document. Each document has one vote.")
-    supersedes: str | None = Field(None, description="The document of the same source that this one replaces.")
-    category: Literal["direct", "extracted"] = Field("direct", description="Said so, or read out of a text.")
+    supersedes: str | None = Field(
+        None, description="The document of the same source that this one replaces."
+    )
+    category: Literal["direct", "extracted"] | None = Field(
+        "direct", description="Said so, or read out of a text."
+    )
 
 
-class Observation(Model):
+class Observation(Input):
     """One statement perceived from one source: what producers publish."""
 
     topic = Topic.OBSERVATIONS
-    schema_version: Literal[1] = 1
-    observation_id: str | None = Field(None, description="Unique within its claim; by default a hash of the rest.")
-    namespace: str = Field("default", description="Separate worlds: nothing is ever shared between two.")
+    schema_version: Literal[1] | None = 1
+    observation_id: str | None = Field(
+        None, description="Unique within its claim; by default a hash of the rest."
+    )
+    namespace: str | None = Field(
+        "default", description="Separate worlds: nothing is ever shared between two."
+    )
     subject: str = Field(description="What the statement is about.")
     predicate: str = Field(description="What is said about it. Spaces, hyphens and _ are the same.")
     object: Spelling | None = Field(None, description="The value; absent where there is none.")
     observed_at: str | float = Field(description="When it was said: ISO 8601 (naive is UTC) or Unix time.")
-    polarity: Literal["affirmed", "denied"] = Field("affirmed", description="denied: does not, or no longer.")
-    valid_from: str | float | None = Field(None, description="When it starts to hold; may be partial: 2023-05.")
-    valid_to: str | float | None = Field(None, description="When it stops to hold, exclusive; may be partial.")
-    confidence: float = Field(1.0, ge=0, le=1, description="How sure the source is.")
+    polarity: Literal["affirmed", "denied"] | None = Field(
+        "affirmed", description="denied: does not, or no longer."
+    )
+    valid_from: str | float | None = Field(
+        None, description="When it starts to hold; may be partial: 2023-05."
+    )
+    valid_to: str | float | None = Field(
+        None, description="When it stops to hold, exclusive; may be partial."
+    )
+    confidence: float | None = Field(1.0, ge=0, le=1, description="How sure the source is.")
     source: Source | None = None
     content: str | None = Field(None, description="The verbatim text, for people.")
     origin: str | dict[str, Any] | None = Field(
@@ -59,11 +79,11 @@ class Observation(Model):
     )
 
 
-class Retract(Model):
+class Retract(Input):
     """A correction: the observation shall count as never made. Permanent, and in any order."""
 
     topic = Topic.CORRECTIONS
-    schema_version: Literal[1] = 1
+    schema_version: Literal[1] | None = 1
     op: Literal["retract"]
     observation_id: str
     namespace: str | None = None
@@ -120,7 +140,10 @@ class FactEvent(Fact):
     event_id: str = Field(description="The same on every delivery, whatever crashed in between.")
     event: Literal["fact-created", "fact-reinforced", "fact-invalidated", "fact-revised"]
     revision: (
-        Literal["ended", "redated", "reworded", "contested", "settled", "reinstated", "scheduled", "recounted"] | None
+        Literal[
+            "ended", "redated", "reworded", "contested", "settled", "reinstated", "scheduled", "recounted"
+        ]
+        | None
     )
     position: str = Field(description="The internal record that caused it: topic/partition/offset.")
     decided_observed_at: AwareDatetime | None = Field(

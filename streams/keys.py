@@ -36,8 +36,8 @@ def murmur2(data: bytes) -> int:
     length = len(data)
     h = _SEED ^ length
     whole = length & ~3
-    for (k,) in _WORD.iter_unpack(data[:whole]):
-        k = (k * _M) & _MASK
+    for (word,) in _WORD.iter_unpack(data[:whole]):
+        k = (word * _M) & _MASK
         k ^= k >> 24
         k = (k * _M) & _MASK
         h = ((h * _M) & _MASK) ^ k

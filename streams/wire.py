@@ -110,10 +110,11 @@ _LINE_FIELDS: Final = (
 
 def line_order(line: dict[str, Any]) -> tuple[str, str, str, bool, str, str, str]:
     """The order of fact lines: namespace, subject, predicate, lo (unknown first), object."""
-    lo = line["valid"]["lo"]
+    lo: str | None = line["valid"]["lo"]
     shown = line["object"]
     text = "" if shown is None else shown if isinstance(shown, str) else str(shown)
-    return (line["namespace"], line["subject"], line["predicate"], lo is not None, lo or "", text, line["fact_id"])
+    at = (lo or "").removesuffix("Z")  # with it, a whole second would come after its own milliseconds
+    return (line["namespace"], line["subject"], line["predicate"], lo is not None, at, text, line["fact_id"])
 
 
 def observation_fields(namespace: str, statement: Statement) -> dict[str, Any]:
@@ -148,7 +149,9 @@ def to_json(fields: Any) -> bytes:
     return _encode(fields)
 
 
-def dead_letter(record: Record, code: str, message: str, *, raw: bytes | None = None, part: str = "") -> bytes:
+def dead_letter(
+    record: Record, code: str, message: str, *, raw: bytes | None = None, part: str = ""
+) -> bytes:
     """The dead letter of a record; `raw` is what could not be used, by default the record's own bytes.
 
     `part` tells several dead letters of one record apart. The id is the same on every delivery.

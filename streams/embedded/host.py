@@ -39,7 +39,9 @@ class EmbeddedState:
 class EmbeddedHost:
     """One log with its agents. `clock` gives the recorded time of records that bring none along."""
 
-    def __init__(self, store: EmbeddedStore, agents: Sequence[Agent], *, clock: Callable[[], Instant]) -> None:
+    def __init__(
+        self, store: EmbeddedStore, agents: Sequence[Agent], *, clock: Callable[[], Instant]
+    ) -> None:
         self.store = store
         self.agents = agents
         self.clock = clock
@@ -80,14 +82,14 @@ class EmbeddedHost:
                         continue
                     records = self.store.read(topic, PARTITION, start, READ_MAX)
                     effects = agent.apply(self._state, records)
-                    self._write(effects, records[-1].recorded_at)
+                    self._write(effects, max(record.recorded_at for record in records))
                     self.store.commit_offset(agent.name, topic, PARTITION, records[-1].offset + 1)
                     outputs.extend(effects.outputs)
                     progress = True
         return outputs
 
     def _write(self, effects: Effects, recorded_at: Instant) -> None:
-        """Apply the effects. An internal record is as old as the newest public one that it holds."""
+        """Apply the effects. What follows from records is as new as the newest of them, not as the last."""
         self.store.write(effects.writes)
         by_topic: dict[Topic, list[tuple[bytes | None, bytes, Instant]]] = {}
         for output in effects.outputs:

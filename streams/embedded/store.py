@@ -73,30 +73,44 @@ class EmbeddedStore:
     """One SQLite file. Safe to open from several processes; one of them writes at a time."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE_NAME
-        self._db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreFormat(
+                f"{folder} cannot hold the log: {error.strerror}. Give another --data."
+            ) from error
         with _translated(self.path):
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = FULL")
-            self._prepare()
+            self._db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = FULL")
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
 
     def _prepare(self) -> None:
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            names = {name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            names = {
+                name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
             if not names:
                 for statement in _SCHEMA.split(";\n"):
                     if statement.strip():
                         self._db.execute(statement)
                 self._db.execute("INSERT INTO meta VALUES ('format', ?)", (STORE_FORMAT,))
-            elif "meta" not in names:
-                raise StoreFormat(f"{self.path} is an SQLite file, but no factdrift store. Give another --data.")
+            elif not {"meta", "log"} <= names:
+                raise StoreFormat(
+                    f"{self.path} is an SQLite file, but no factdrift store. Give another --data."
+                )
             found = self._db.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
             if found != (STORE_FORMAT,):
                 raise StoreFormat(
-                    f"{self.path} has format {found[0] if found else 'none'}, this release reads {STORE_FORMAT}. "
-                    "Start the release that wrote it, or replay your observations into a new --data."
+                    f"{self.path} has format {found[0] if found else 'none'}, "
+                    f"this release reads {STORE_FORMAT}. Start the release that wrote it, or replay your "
+                    "observations into a new --data."
                 )
             self._db.execute("COMMIT")
         except BaseException:
@@ -145,7 +159,8 @@ class EmbeddedStore:
             ],
         )
         self._db.execute(
-            "INSERT INTO ends VALUES (?, ?, ?) ON CONFLICT (topic, partition) DO UPDATE SET next = excluded.next",
+            "INSERT INTO ends VALUES (?, ?, ?) "
+            "ON CONFLICT (topic, partition) DO UPDATE SET next = excluded.next",
             (topic.value, partition, start + len(items)),
         )
 
@@ -170,13 +185,17 @@ class EmbeddedStore:
 
     def latest(self, topic: Topic) -> Iterator[tuple[bytes, bytes]]:
         """(key, value) of a compacted topic, in order of the key."""
-        yield from self._db.execute("SELECT key, value FROM latest WHERE topic = ? ORDER BY key", (topic.value,))
+        yield from self._db.execute(
+            "SELECT key, value FROM latest WHERE topic = ? ORDER BY key", (topic.value,)
+        )
 
     # -- tables and offsets -----------------------------------------------------------------
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """The stored value of a key, or None."""
-        found = self._db.execute("SELECT value FROM tables WHERE name = ? AND key = ?", (table, key)).fetchone()
+        found = self._db.execute(
+            "SELECT value FROM tables WHERE name = ? AND key = ?", (table, key)
+        ).fetchone()
         return found[0] if found else None
 
     def items(self, table: str) -> Iterator[tuple[bytes, bytes]]:
@@ -184,10 +203,11 @@ class EmbeddedStore:
         yield from self._db.execute("SELECT key, value FROM tables WHERE name = ? ORDER BY key", (table,))
 
     def write(self, writes: Iterable[Write]) -> None:
-        """Apply changes of tables."""
-        puts = [(w.table, w.key, w.value) for w in writes if w.value is not None]
+        """Apply changes of tables. Of several changes of one key the last one counts."""
+        last = {(w.table, w.key): w.value for w in writes}
+        puts = [(table, key, value) for (table, key), value in last.items() if value is not None]
         self._db.executemany("INSERT OR REPLACE INTO tables VALUES (?, ?, ?)", puts)
-        gone = [(w.table, w.key) for w in writes if w.value is None]
+        gone = [at for at, value in last.items() if value is None]
         if gone:
             self._db.executemany("DELETE FROM tables WHERE name = ? AND key = ?", gone)
 
@@ -237,6 +257,8 @@ def _translated(path: Path) -> Iterator[None]:
                 f"{path} is locked by another process for over {BUSY_TIMEOUT_S:.0f} s. "
                 "Stop that process, or give this one another --data."
             ) from error
-        raise StoreFormat(f"{path} cannot be used: {error}. Check the folder's rights and free space.") from error
+        raise StoreFormat(
+            f"{path} cannot be used: {error}. Check the folder's rights and free space."
+        ) from error
     except sqlite3.DatabaseError as error:
         raise StoreFormat(f"{path} is no factdrift store: {error}. Give another --data.") from error

@@ -1,0 +1,136 @@
+"""Faust's consumer, made to commit exactly what is durable, in order, before it lets go of a partition.
+
+Stock Faust 0.15.3 marks a record as done when a stream has let go of it: also when the handler raised, also
+when the record was skipped because of a rebalance. It then guesses, from gaps, what may be committed; and on
+a rebalance it forgets what was done before it commits. Here a record is done when the handler says so
+(`mark_done`), and only that is committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from typing import Any, ClassVar, Final
+
+from aiokafka.errors import KafkaError
+from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
+from faust.types.transports import ConsumerT
+
+from streams.kafka.deadline import Deadline
+from streams.kafka.errors import BrokerFailed
+
+_log = logging.getLogger(__name__)
+HEARTBEATS_PER_SESSION: Final = 10
+REVOKE_SHARE: Final = 0.9
+"""How much of the rebalance timeout a worker takes to finish its batch and commit; then the broker goes on
+without it."""
+
+
+class ConsumerThread(driver.AIOKafkaConsumerThread):
+    """The thread in which the heartbeats run; it also carries the beat of the lease."""
+
+    async def on_start(self) -> None:
+        """Connect, and start the beat."""
+        await super().on_start()
+        app: Any = self.app
+        self.add_future(app.lease.beat())
+
+    async def _commit(self, offsets: Any) -> bool:
+        """Commit in the thread of the client. A refusal because of a rebalance is no failure: what was not
+        committed is read again and found applied."""
+        consumer = self._ensure_consumer()
+        try:
+            await consumer.commit(
+                {driver.ensure_aiokafka_TP(tp): driver.OffsetAndMetadata(at, "") for tp, at in offsets.items()}
+            )
+        except (driver.CommitFailedError, driver.IllegalStateError) as error:
+            _log.info("Offsets were not committed, because the partitions are being given out anew: %s", error)
+            return False
+        return True
+
+
+class OrderedConsumer(driver.Consumer):
+    """Commits what `mark_done` said, and nothing else."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._done: dict[TP, int] = {}
+
+    def _new_consumer_thread(self) -> ConsumerThread:
+        return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    def mark_done(self, tp: TP, next_offset: int) -> None:
+        """Say that everything before `next_offset` is durable. Never goes back within an assignment."""
+        self._done[tp] = max(next_offset, self._done.get(tp, 0))
+
+    async def commit_done(self) -> None:
+        """Commit everything that is done by now, after a commit that may already be under way."""
+        await self.maybe_wait_for_commit_to_finish()
+        await self.force_commit()
+
+    def _filter_tps_with_pending_acks(self, topics: Any = None) -> Iterable[TP]:  # type: ignore[override]
+        return list(self._done)
+
+    def _filter_committable_offsets(self, tps: Iterable[TP]) -> dict[TP, int]:
+        # Streams fill Faust's own books even though nothing reads them.
+        self._acked.clear()
+        self._acked_index.clear()
+        return {
+            tp: self._done[tp] for tp in tps if tp in self._done and self._done[tp] != self._committed_offset[tp]
+        }
+
+    async def _commit_offsets(self, offsets: Any, start_new_transaction: bool = True) -> bool:
+        held = self.assignment()
+        committable = {tp: at for tp, at in offsets.items() if tp in held}
+        if not committable:
+            return False
+        try:
+            committed = await self._commit(committable)
+        except (KafkaError, OSError, TimeoutError) as error:
+            app: Any = self.app
+            app.halt(BrokerFailed(f"Offsets could not be committed: {error}. They are committed at the next start."))
+            return False
+        if committed:
+            self._committed_offset.update(committable)
+        return committed
+
+    async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
+        """Gaps mean nothing here: what is done is said, not worked out."""
+
+    def verify_event_path(self, now: float, tp: TP) -> None:
+        """Faust's guess at a hanging stream is not needed: every wait of ours is bounded."""
+
+    async def on_partitions_revoked(self, revoked: set[TP]) -> None:
+        """Finish the running batch, commit, then let go; all before one deadline.
+
+        1. No new batch starts. 2. The running one ends. 3. What is done is committed. 4. The partitions go.
+        A batch that is not through by then must not write any more, since its partitions have a new owner:
+        the worker stops.
+        """
+        app: Any = self.app
+        deadline = Deadline(app.conf.broker_rebalance_timeout * REVOKE_SHARE)
+        self.stop_flow()
+        app.flow_control.suspend()
+        if await app.wait_idle(deadline):
+            try:
+                async with asyncio.timeout(deadline.left_s):
+                    await self.commit_done()
+            except TimeoutError:
+                _log.warning("Offsets were not committed in time before a rebalance; their records are read again.")
+        self._done.clear()
+        await super().on_partitions_revoked(revoked)
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Start from what is committed."""
+        self._done.clear()
+        app: Any = self.app
+        app.forget_order()
+        await super().on_partitions_assigned(assigned, generation_id)
+
+
+class Transport(driver.Transport):
+    """Faust's transport with our consumer."""
+
+    Consumer: ClassVar[type[ConsumerT]] = OrderedConsumer

@@ -1,0 +1,96 @@
+"""What can go wrong between factdrift and Kafka, as one branch of the error tree.
+
+    FactdriftError
+    └── KafkaTrouble
+        ├── BrokerUnreachable   no broker answers at the address
+        ├── BrokerRefused       a broker answers and will not let us in, or not do this
+        ├── BrokerFailed        any other answer that is no success
+        ├── DeliveryFailed      a record was not acknowledged; what caused it must be done again
+        ├── TopicMismatch       topics are missing or are not what they must be; carries every problem
+        ├── RecordFailed        a record could not be handled; carries its topic, partition and offset
+        ├── OwnershipLost       this worker may no longer own what it is about to write
+        ├── TableBroken         a table's stored or logged value is none of ours
+        └── FolderTaken         every folder for a worker's tables is in use
+
+Every message says what, where and what to do next. The cause is kept (`raise … from`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from state.errors import FactdriftError
+
+
+class KafkaTrouble(FactdriftError):
+    """The root of everything that goes wrong between factdrift and Kafka."""
+
+
+class BrokerUnreachable(KafkaTrouble):
+    """No broker answers at the configured address."""
+
+
+class BrokerRefused(KafkaTrouble):
+    """A broker answers, but refuses the connection's security, the credentials or the right to do this."""
+
+
+class BrokerFailed(KafkaTrouble):
+    """A broker answered with an error that is neither of the above."""
+
+
+class DeliveryFailed(KafkaTrouble):
+    """A record was not acknowledged. Nothing that depends on it may be committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicProblem:
+    """One thing that is wrong with one topic, and the command that mends it."""
+
+    topic: str
+    setting: str
+    expected: str
+    found: str
+    why: str
+    mend: str
+
+    def __str__(self) -> str:
+        return (
+            f'Topic "{self.topic}" has {self.setting}={self.found}, expected {self.expected}: {self.why}. '
+            f"Run: {self.mend}"
+        )
+
+
+class TopicMismatch(KafkaTrouble):
+    """Topics are missing, or are not what they must be. `problems` has at least one entry."""
+
+    def __init__(self, bootstrap: str, problems: list[TopicProblem]) -> None:
+        listed = "\n".join(f"  {problem}" for problem in problems)
+        super().__init__(
+            f"factdrift will not start on {bootstrap}, because of its topics:\n{listed}\nThen start again."
+        )
+        self.problems = problems
+
+
+class RecordFailed(KafkaTrouble):
+    """A record could not be handled. It was not committed: it is read again at the next start."""
+
+    def __init__(self, topic: str, partition: int, offset: int, reason: object) -> None:
+        super().__init__(
+            f"The worker stopped at {topic}/{partition}/{offset}, which it could not handle: {reason} "
+            "Nothing was committed past it, so it is read again at the next start."
+        )
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+
+
+class OwnershipLost(KafkaTrouble):
+    """Another worker may own these partitions by now, so nothing more may be written to them."""
+
+
+class TableBroken(KafkaTrouble):
+    """A value of a table, on disk or in its changelog, has no watermark: it is none of ours."""
+
+
+class FolderTaken(KafkaTrouble):
+    """No free folder for this worker's tables."""

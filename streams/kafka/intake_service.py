@@ -1,0 +1,201 @@
+"""Intake on Kafka: a service of the Faust app with a consumer group of its own.
+
+Runs a declared agent without tables: reads public topics in micro-batches, sends what the agent makes of
+them, and commits when all of it is acknowledged. Nothing is kept between batches, so a crash means that a
+batch is read again, perhaps with other borders; claims recognise its observations by their ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError
+from mode import Service
+
+from state.instants import Instant
+from streams.host import Agent, Record
+from streams.kafka.connection import client_options, translated
+from streams.kafka.consumer import HEARTBEATS_PER_SESSION, REVOKE_SHARE
+from streams.kafka.deadline import Deadline
+from streams.kafka.errors import KafkaTrouble, RecordFailed
+from streams.kafka.naming import intake_group_name, topic_name
+from streams.kafka.producer import Producer
+from streams.keys import Offset, Partition
+from streams.settings import Settings
+
+_log = logging.getLogger(__name__)
+_IDLE_MS: Final = 500  # how long one wait for the first record lasts; a stop is noticed between two
+
+
+class NoTables:
+    """The state of an agent that declares no tables."""
+
+    def __init__(self, n_partitions: int) -> None:
+        self.n_partitions = n_partitions
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """There is nothing to get."""
+        raise LookupError(f"{table} is not declared; an agent of intake has no tables")
+
+    def applied(self, _table: str, _key: bytes, _record: Record) -> bool:
+        """Nothing is remembered."""
+        return False
+
+
+class IntakeService(Service):
+    """Runs the intake agent until it is stopped; the batch under way is finished and committed first."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        agent: Agent,
+        producer: Producer,
+        *,
+        halt: Callable[[BaseException], None],
+        assigned: Callable[[], None],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        assert not agent.tables, "intake on Kafka is stateless"
+        self._settings = settings
+        self._kafka = settings.kafka
+        self._agent = agent
+        self._producer = producer
+        self._halt = halt
+        self._assigned = assigned
+        self._state = NoTables(settings.kafka.partitions)
+        self._topics = {topic_name(settings.kafka, topic): topic for topic in agent.inputs}
+        self._turn = asyncio.Lock()  # held for one batch, from reading to commit; a rebalance waits for it
+        self._consumer: AIOKafkaConsumer | None = None
+
+    async def on_start(self) -> None:
+        """Join the group."""
+        kafka = self._kafka
+        with translated(kafka):
+            consumer = AIOKafkaConsumer(
+                **client_options(kafka),
+                group_id=intake_group_name(kafka),
+                enable_auto_commit=False,
+                auto_offset_reset="earliest",
+                session_timeout_ms=round(kafka.session_timeout_s * 1000),
+                heartbeat_interval_ms=round(kafka.session_timeout_s * 1000 / HEARTBEATS_PER_SESSION),
+                rebalance_timeout_ms=round(kafka.request_timeout_s * 1000),
+            )
+            consumer.subscribe(list(self._topics), listener=_Listener(self))
+            try:
+                await consumer.start()
+            except BaseException:
+                await consumer.stop()
+                raise
+        self._consumer = consumer
+
+    async def on_stop(self) -> None:
+        """Finish the batch under way, and leave the group."""
+        async with self._turn:
+            consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await consumer.stop()
+
+    @Service.task
+    async def _run(self) -> None:
+        while not self.should_stop:
+            async with self._turn:
+                if self._consumer is None or self.should_stop:
+                    return
+                try:
+                    await self._batch(self._consumer)
+                except Exception as error:
+                    _log.exception("Intake failed")
+                    self._halt(error)
+                    return
+            await asyncio.sleep(0)  # a rebalance that waits for its turn gets it
+
+    async def _batch(self, consumer: AIOKafkaConsumer) -> None:
+        """1. Read. 2. Apply. 3. Send the outputs and await them. 4. Commit.
+
+        If it fails before 4, the records are read again: observations arrive twice and are recognised by
+        id, dead letters have the same id. Nothing is lost, since nothing was committed.
+        """
+        with translated(self._kafka):
+            found = await self._read(consumer)  # 1
+        if not found:
+            return
+        first = found[0]
+        try:
+            effects = self._agent.apply(self._state, found)  # 2
+            for output in effects.outputs:
+                await self._producer.send(
+                    topic_name(self._kafka, output.topic),
+                    key=output.key,
+                    value=output.value,
+                    partition=output.partition,
+                )
+            await self._producer.flush()  # 3
+        except Exception as error:
+            reason = error if isinstance(error, KafkaTrouble) else f"{type(error).__name__}: {error}."
+            raise RecordFailed(first.topic.value, first.partition, first.offset, reason) from error
+        await self._commit(consumer, found)  # 4
+
+    async def _read(self, consumer: AIOKafkaConsumer) -> list[Record]:
+        """A batch: what is there, filled up for at most `batch_linger_ms` after its first record."""
+        settings = self._settings
+        batches = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=settings.batch_max)
+        found = [self._record(raw) for records in batches.values() for raw in records]
+        linger = Deadline(settings.batch_linger_ms / 1000)
+        while found and len(found) < settings.batch_max and linger.left_s:
+            more = await consumer.getmany(
+                timeout_ms=round(linger.left_s * 1000), max_records=settings.batch_max - len(found)
+            )
+            found.extend(self._record(raw) for records in more.values() for raw in records)
+        return found
+
+    def _record(self, raw: Any) -> Record:
+        return Record(
+            self._topics[raw.topic],
+            Partition(raw.partition),
+            Offset(raw.offset),
+            raw.key,
+            raw.value or b"",  # a tombstone on a topic that is not compacted is an empty record
+            Instant(raw.timestamp),
+        )
+
+    async def _commit(self, consumer: AIOKafkaConsumer, found: list[Record]) -> None:
+        offsets: dict[TopicPartition, int] = {}
+        for record in found:
+            tp = TopicPartition(topic_name(self._kafka, record.topic), int(record.partition))
+            offsets[tp] = max(offsets.get(tp, 0), record.offset + 1)
+        with translated(self._kafka):
+            try:
+                await consumer.commit(offsets)
+            except (CommitFailedError, IllegalStateError) as error:
+                _log.info("A batch was not committed, because the partitions are being given out anew: %s", error)
+
+    async def revoked(self) -> None:
+        """Let the batch under way finish and commit, before its partitions go elsewhere."""
+        deadline = Deadline(self._kafka.request_timeout_s * REVOKE_SHARE)
+        try:
+            async with asyncio.timeout(deadline.left_s), self._turn:
+                pass
+        except TimeoutError:
+            _log.warning("A batch of intake was not finished before a rebalance; it is read again elsewhere.")
+
+    def assigned(self) -> None:
+        """Tell the worker that intake has its partitions."""
+        self._assigned()
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
+    def __init__(self, service: IntakeService) -> None:
+        self._service = service
+
+    async def on_partitions_revoked(self, revoked: Any) -> None:
+        await self._service.revoked()
+
+    async def on_partitions_assigned(self, assigned: Any) -> None:
+        self._service.assigned()
+
+

@@ -1,0 +1,157 @@
+"""Faust tables whose every value carries the source offset that it holds: the watermark.
+
+A stored value is 8 bytes, the offset in `observations-by-claim` of the last record applied to this key,
+big-endian, and then the agent's own bytes. Value and watermark are one changelog record, hence one step:
+a record that is delivered twice finds itself applied. Changes go straight to our producer; Faust's own
+path would answer before Kafka has.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import faust
+from faust.stores.base import Store
+from faust.types import TP, EventT
+
+from streams.host import Write
+from streams.kafka.errors import TableBroken
+from streams.kafka.producer import Producer
+from streams.kafka.store import OpenStore, PartitionStore
+
+_log = logging.getLogger(__name__)
+_STAMP: Final = struct.Struct(">Q")
+
+
+def stamp(watermark: int, payload: bytes) -> bytes:
+    """A value as it is stored."""
+    return _STAMP.pack(watermark) + payload
+
+
+def watermark_of(stored: bytes) -> int:
+    """The source offset that a stored value holds. Raises TableBroken."""
+    try:
+        return int(_STAMP.unpack_from(stored)[0])
+    except struct.error as error:
+        raise TableBroken(f"A table's value has {len(stored)} bytes, too few for a watermark.") from error
+
+
+def payload_of(stored: bytes) -> bytes:
+    """The agent's own bytes in a stored value."""
+    return stored[_STAMP.size :]
+
+
+class StampedStore(Store[bytes, bytes]):
+    """What Faust calls a table's store: all partitions of a table that this worker owns.
+
+    Only what Faust's recovery asks for is here; reading and writing by key goes through `StampedTable`,
+    because it needs the partition.
+    """
+
+    def __init__(self, *args: Any, open_store: OpenStore, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.data: dict[bytes, bytes] = {}
+        self._open_store = open_store
+        self._partitions: dict[int, PartitionStore] = {}
+
+    def partition(self, number: int) -> PartitionStore:
+        """The store of one partition, opened when it is first asked for."""
+        store = self._partitions.get(number)
+        if store is None:
+            store = self._partitions[number] = self._open_store(self.table_name, number)
+        return store
+
+    def close_partition(self, number: int) -> None:
+        """Let another worker have a partition."""
+        store = self._partitions.pop(number, None)
+        if store is not None:
+            store.close()
+
+    def persisted_offset(self, tp: TP) -> int | None:
+        """The last changelog record that is held, for Faust."""
+        return self.partition(tp.partition).offset
+
+    def apply_changelog_batch(self, batch: Iterable[EventT], to_key: Any, to_value: Any) -> None:
+        """Nothing may come this way: recovery is ours (`streams.kafka.recovery`)."""
+        assert not list(batch), "a changelog record came through Faust's own recovery"
+
+    async def on_rebalance(
+        self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
+    ) -> None:
+        """Close what this worker no longer owns."""
+        topic = self.table.changelog_topic.get_topic_name()
+        for tp in revoked:
+            if tp.topic == topic:
+                self.close_partition(tp.partition)
+
+    def reset_state(self) -> None:
+        """Forget everything that is held on this machine."""
+        for store in self._partitions.values():
+            store.clear()
+
+    async def on_stop(self) -> None:
+        """Close all partitions."""
+        for number in list(self._partitions):
+            self.close_partition(number)
+
+
+class StampedTable(faust.Table[bytes, bytes]):
+    """A table that is read and written for a given partition, and knows what is already applied."""
+
+    def __init__(self, app: faust.App, *, open_store: OpenStore, producer: Producer, **kwargs: Any) -> None:
+        super().__init__(app, **kwargs)
+        self._open_store = open_store
+        self._producer = producer
+        self._store_of_table: StampedStore | None = None
+
+    def _new_store(self) -> StampedStore:
+        return StampedStore("memory://", self.app, self, table_name=self.name, open_store=self._open_store)
+
+    @property
+    def stamped(self) -> StampedStore:
+        """The store, with its own type."""
+        store = self.data
+        assert isinstance(store, StampedStore)
+        return store
+
+    def read(self, partition: int, key: bytes) -> bytes | None:
+        """The agent's own bytes under a key, or None."""
+        stored = self.stamped.partition(partition).get(key)
+        return None if stored is None else payload_of(stored)
+
+    def applied(self, partition: int, key: bytes, offset: int) -> bool:
+        """Whether the key already holds the source record at `offset`."""
+        stored = self.stamped.partition(partition).get(key)
+        return stored is not None and watermark_of(stored) >= offset
+
+    async def log_changes(self, partition: int, changes: Mapping[bytes, bytes | None]) -> int:
+        """Write changes to the changelog and wait for them; returns the last one's offset.
+
+        Raises DeliveryFailed. What was acknowledged before stays: it is found applied later.
+        """
+        futures = [
+            await self._producer.send(self.changelog_topic_name, key=key, value=value, partition=partition)
+            for key, value in changes.items()
+        ]
+        await self._producer.flush()
+        return max(int(future.result().offset) for future in futures)
+
+    def keep_changes(self, partition: int, changes: Mapping[bytes, bytes | None], logged_offset: int) -> None:
+        """Write changes that are in the changelog to this machine."""
+        self.stamped.partition(partition).write(changes, logged_offset)
+
+
+def by_table(writes: Sequence[Write], watermark: int) -> list[tuple[str, dict[bytes, bytes | None]]]:
+    """The writes as stored values, in runs of one table, in the agent's order.
+
+    The order matters: what an agent writes first is durable before what it writes next, so that a value
+    can rely on another one (a subject knows of each of its claims).
+    """
+    return [
+        (table, {w.key: None if w.value is None else stamp(watermark, w.value) for w in run})
+        for table, run in itertools.groupby(writes, key=lambda write: write.table)
+    ]
