@@ -17,6 +17,7 @@ from state.identity import ClaimId
 from state.observations import Observation, Retract
 from state.periods import Policy
 from state.predicates import Predicate
+from state.shelf import Shelf
 from state.statements import Statement
 from streams.codec import Batch, Entry, decode_batch
 from streams.host import Agent, Effects, Output, Record, State, Write
@@ -25,6 +26,7 @@ from streams.topics import Topic
 from streams.wire import dead_letter, fact_event, fact_fields, observation_fields, to_json
 
 CLAIMS_TABLE: Final = "claims"
+PIECES_TABLE: Final = "claim-pieces"
 SUBJECTS_TABLE: Final = "subjects"
 
 
@@ -59,7 +61,7 @@ def consolidation(*, predicate_of: Callable[[str], Predicate], policy: Policy) -
         effects.writes.extend(tables.writes())
         return effects
 
-    return Agent("consolidation", (Topic.BY_CLAIM,), (CLAIMS_TABLE, SUBJECTS_TABLE), apply)
+    return Agent("consolidation", (Topic.BY_CLAIM,), (CLAIMS_TABLE, PIECES_TABLE, SUBJECTS_TABLE), apply)
 
 
 class _Overlay:
@@ -68,6 +70,7 @@ class _Overlay:
     def __init__(self, state: State) -> None:
         self._state = state
         self.claims: dict[bytes, Claim | None] = {}
+        self.shelf = Shelf(lambda piece: state.get(PIECES_TABLE, piece))
         self.subjects: dict[bytes, Subject] = {}
         self.dirty_claims: set[bytes] = set()
         self.dirty_subjects: set[bytes] = set()
@@ -94,6 +97,7 @@ class _Overlay:
             Write(SUBJECTS_TABLE, table_key, _encode_subject(self.subjects[table_key]))
             for table_key in sorted(self.dirty_subjects)
         ]
+        found += [Write(PIECES_TABLE, piece, value) for piece, value in sorted(self.shelf.changes.items())]
         for table_key in sorted(self.dirty_claims):
             claim = self.claims[table_key]
             assert claim is not None
@@ -117,12 +121,14 @@ def _consolidate(
         if claim is None:
             if arrivals.about is None:
                 continue
-            claim = _new_claim(tables, claim_id, arrivals.about, record)
+            claim = _new_claim(tables, claim_id, arrivals.about, predicate_of)
             tables.claims[table_key] = claim
         outcome = claims.apply(
             claim,
             arrivals.statements,
             arrivals.retracted,
+            tables.shelf,
+            epoch=record.offset,
             predicate=predicate_of(claim.predicate),
             policy=policy,
         )
@@ -161,7 +167,12 @@ def _retract(tables: _Overlay, usable: Retract, record: Record, found: dict[Clai
     # A claim of this subject that is new in this very batch gets the tombstone from the subject.
 
 
-def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str], record: Record) -> Claim:
+def _new_claim(
+    tables: _Overlay,
+    claim_id: ClaimId,
+    about: tuple[str, str, str],
+    predicate_of: Callable[[str], Predicate],
+) -> Claim:
     """A claim, entered at its subject, with the tombstones that were there before it."""
     namespace, subject_name, predicate = about
     table_key, subject = tables.subject(namespace, subject_name)
@@ -173,6 +184,7 @@ def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str],
         namespace=namespace,
         subject=subject_name,
         predicate=predicate,
+        layout=claims.layout_of(predicate_of(predicate)),
         retracted=sorted(subject.retracted),
     )
 

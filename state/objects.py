@@ -241,7 +241,8 @@ def _decimal(amount: Fraction, digits: int) -> str:
     if amount.denominator == 1:
         return f"{Decimal(amount.numerator):f}"
     rounded = Context(prec=digits).divide(Decimal(amount.numerator), Decimal(amount.denominator))
-    return f"{rounded:f}".rstrip("0").rstrip(".")
+    digits_written = f"{rounded:f}"
+    return digits_written.rstrip("0").rstrip(".") if "." in digits_written else digits_written
 
 
 _MONTHS: Final = {

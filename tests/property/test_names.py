@@ -1,5 +1,7 @@
 """Laws of the normal form, over arbitrary text and over text made of the characters that are treated."""
 
+import unicodedata
+
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
@@ -43,8 +45,9 @@ def test_the_clean_spelling_is_stable(text: str) -> None:
 
 
 @given(texts)
+@example("\u0300\u0345")  # casefold makes a letter of the second mark: the marks must be in order before
 def test_case_never_matters_more_than_casefold_says(text: str) -> None:
-    assert normalise(text.casefold()) == normalise(text)
+    assert normalise(unicodedata.normalize("NFKC", text).casefold()) == normalise(text)
 
 
 @given(texts, st.sampled_from([" {} ", "“{}”", "({})", "{}.", "{}!", "\ufeff{}", "«({})»", "[{} ]"]))

@@ -142,10 +142,10 @@ KINDS = {
     Kind.BOOLEAN: ["true", "False", "(TRUE)"],
     Kind.IDENTIFIER: [
         "v1.2.3", "1.2.3", "UA123", "room 12A", "12A", "12B", "12 A", "12 J", "300 K", "iPhone 14", "5s",
-        "port 8080", "5 a", "3 in", "5 C", "5 G", "5G", "5 MM", "10-12", "5-6 kg", "~5 kg", "5+", "1:30", "90s",
+        "port 8080", "5 a", "3 in", "5 C", "5 G", "5G", "5 MM", "10-12", "5-6 kg", "~5 kg", "5+", "90s",
         "05/06/2023", "5/6/23", "2023.05.08", "31 February 2023", "February 30", "Tuesday, 8 May 2023",
-        "0000-01", "2023-13", "2001-2005", "1,00", "1,00,000", "1'000", "1 000", "- 5", "#5", "5th", "5x", "3/4",
-        "$5 per hour", "€5 CAD", "€5 kg", "5 people", "H2O", "1e999", "0x1F", "PHP 8", "9" * 90, "m²",
+        "0000-01", "2023-13", "2001-2005", "1,00", "1,00,000", "1'000", "1 000", "- 5", "#5", "5th", "3/4",
+        "$5 per hour", "€5 CAD", "€5 kg", "5 people", "H2O", "1e999", "0x1F", "PHP 8", "9" * 90, "m²", "1:30",
     ],
     Kind.TEXT: ["Paris", "five kg", "yes", "😀", "May", "true story", "C#", "東京都", "Q-tip", "kg"],
 }  # fmt: skip
@@ -342,11 +342,11 @@ def test_nothing_else_stands_before_a_number(written: str) -> None:
 
 
 def test_units_that_depend_on_the_country_are_never_converted() -> None:
-    bases = [
-        unit_of(name).base for name in ("gallon", "pint", "cup", "ton", "litre", "tonne", "calorie", "kcal")
-    ]  # type: ignore[union-attr]
+    names = ("gallon", "pint", "cup", "ton", "litre", "tonne", "calorie", "kcal", "degree", "°C")
 
-    assert len(set(bases)) == len(bases)
+    bases = {unit.base for name in names if (unit := unit_of(name)) is not None}
+
+    assert len(bases) == len(names)
 
 
 def test_every_unit_of_the_table_is_known_to_the_library() -> None:
