@@ -298,16 +298,15 @@ class Folding:
 
     def _index(self, statements: Iterable[Statement]) -> None:
         """Enter statements that moved into a chunk at their ids and documents."""
-        touched: set[str] = set()
+        said: dict[str, list[Statement]] = {}
         for statement in statements:
             self.chunks.put_place(order(statement))
             if statement.document is not None and takes_part(statement):
-                touched.add(voter(statement))
-        for who in touched:
+                said.setdefault(voter(statement), []).append(statement)
+        for who, group in said.items():
             stored = self.chunks.document(who) or Document()
-            for statement in statements:
-                if statement.document is not None and takes_part(statement) and voter(statement) == who:
-                    stored.add(saying_of(statement, self.cluster(statement)))
+            for statement in group:
+                stored.add(saying_of(statement, self.cluster(statement)))
             self.chunks.put_document(who, stored)
 
     # -- late evidence ----------------------------------------------------------------------
