@@ -18,6 +18,7 @@ SCHEMA_VERSION = 1
 GranularityName = Literal[
     "decade", "year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"
 ]
+Certainty = Literal["definite", "approximate", "unknown"]
 Spelling = str | bool | int | float
 
 
@@ -72,7 +73,7 @@ class Observation(Input):
         None, description="When it stops to hold, exclusive; may be partial."
     )
     confidence: float | None = Field(1.0, ge=0, le=1, description="How sure the source is.")
-    source: Source | None = None
+    source: Source | None = Field(None, description="Who says so, and in which document.")
     content: str | None = Field(None, description="The verbatim text, for people.")
     origin: str | dict[str, Any] | None = Field(
         None, description="Set on what came out of factdrift; such a statement never votes."
@@ -85,21 +86,21 @@ class Retract(Input):
     topic = Topic.CORRECTIONS
     schema_version: Literal[1] | None = 1
     op: Literal["retract"]
-    observation_id: str
-    namespace: str | None = None
-    subject: str | None = None
-    reason: str | None = None
+    observation_id: str = Field(description="The observation that is taken back.")
+    namespace: str | None = Field(None, description="Its namespace. On Kafka required; embedded: any.")
+    subject: str | None = Field(None, description="Its subject. On Kafka required; embedded: any.")
+    reason: str | None = Field(None, description="Why, for people.")
 
 
 class Valid(Model):
     """The half-open span [lo, hi) in which a fact holds. An infinite bound is null, with all it has."""
 
-    lo: AwareDatetime | None
-    hi: AwareDatetime | None
-    lo_granularity: GranularityName | None
-    hi_granularity: GranularityName | None
-    lo_certainty: Literal["definite", "approximate", "unknown"] | None
-    hi_certainty: Literal["definite", "approximate", "unknown"] | None
+    lo: AwareDatetime | None = Field(description="The first instant at which it holds; null: not known.")
+    hi: AwareDatetime | None = Field(description="The first at which it no longer does; null: no end known.")
+    lo_granularity: GranularityName | None = Field(description="How finely lo was given.")
+    hi_granularity: GranularityName | None = Field(description="How finely hi was given.")
+    lo_certainty: Certainty | None = Field(description="Of lo: definite from ten supporting votes on.")
+    hi_certainty: Certainty | None = Field(description="Of hi: definite from ten supporting votes on.")
 
 
 class Fact(Model):
@@ -107,17 +108,21 @@ class Fact(Model):
 
     topic = Topic.FACTS
     schema_version: Literal[1] = 1
-    fact_id: str
+    fact_id: str = Field(
+        description="Derived from claim, form and ordinal: the same in every order of arrival."
+    )
     version: int = Field(ge=1, description="Rises with every event of this fact; keep the greatest.")
-    claim_id: str
-    namespace: str
-    subject: str
-    predicate: str
-    object: Spelling | None
+    claim_id: str = Field(description="Derived from namespace, subject and predicate.")
+    namespace: str = Field(description="The namespace of its observations.")
+    subject: str = Field(description="As most of its claim's evidence spells it.")
+    predicate: str = Field(description="As most of its claim's evidence spells it.")
+    object: Spelling | None = Field(description="The most frequent spelling; null: there is no object.")
     declared: bool = Field(description="Whether a registry declares the predicate.")
-    valid: Valid
-    reason: Literal["outvoted", "denied", "ended", "superseded", "invalidated", "withdrawn"] | None
-    contested: bool
+    valid: Valid = Field(description="When it holds.")
+    reason: Literal["outvoted", "denied", "ended", "superseded", "invalidated", "withdrawn"] | None = Field(
+        description="Why it ends or ended; null while nothing ends it."
+    )
+    contested: bool = Field(description="Open, but too many of the newest votes are against it.")
     rivals: list[str] = Field(description="Spellings, strongest first; a denial reads “not …”.")
     support: int = Field(ge=0, description="Votes for it: documents, or statements without document.")
     dissent: int = Field(ge=0, description="Votes against it that did not retire it.")
@@ -131,20 +136,24 @@ class Fact(Model):
     supported_by: list[str] = Field(description="The newest supporting observation ids, at most 16.")
     dissented_by: list[str] = Field(description="The newest dissenting observation ids, at most 16.")
     recorded_at: AwareDatetime = Field(description="When the log learnt what caused this.")
-    policy_version: str
+    policy_version: str = Field(
+        description="The rules that decided, and the settings that differ from the default."
+    )
 
 
 class FactEvent(Fact):
     """One change of a fact."""
 
     event_id: str = Field(description="The same on every delivery, whatever crashed in between.")
-    event: Literal["fact-created", "fact-reinforced", "fact-invalidated", "fact-revised"]
+    event: Literal["fact-created", "fact-reinforced", "fact-invalidated", "fact-revised"] = Field(
+        description="What happened; also the name of the topic."
+    )
     revision: (
         Literal[
             "ended", "redated", "reworded", "contested", "settled", "reinstated", "scheduled", "recounted"
         ]
         | None
-    )
+    ) = Field(description="What a fact-revised is about; null on the other events.")
     position: str = Field(description="The internal record that caused it: topic/partition/offset.")
     decided_observed_at: AwareDatetime | None = Field(
         description="When the deciding statement was made; drift counts by it."
@@ -184,16 +193,16 @@ class DeadLetter(Model):
 
     topic = Topic.DEAD_LETTERS
     schema_version: Literal[1] = 1
-    dead_letter_id: str
-    code: str
-    message: str
-    origin_topic: str
-    origin_partition: int
-    origin_offset: int
-    origin_key: str | None
-    recorded_at: AwareDatetime
+    dead_letter_id: str = Field(description="The same on every delivery.")
+    code: str = Field(description="Why it could not be used: one of the dead-letter codes.")
+    message: str = Field(description="The same in one sentence, with the value at fault.")
+    origin_topic: str = Field(description="The topic of the record that could not be used.")
+    origin_partition: int = Field(description="Its partition.")
+    origin_offset: int = Field(description="Its offset.")
+    origin_key: str | None = Field(description="Its key, as text; as base64 where it is not UTF-8.")
+    recorded_at: AwareDatetime = Field(description="The log's own timestamp of the record.")
     raw: str = Field(description="The original bytes, as text or as base64.")
-    raw_encoding: Literal["utf-8", "base64"]
+    raw_encoding: Literal["utf-8", "base64"] = Field(description="How raw is written.")
 
     def original(self) -> bytes:
         """The bytes of the record that could not be used."""

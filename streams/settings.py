@@ -36,6 +36,7 @@ class KafkaSettings(BaseSettings):
     key_file: Path | None = Field(None, description="PEM file with the client's key.")
     request_timeout_s: float = Field(60.0, gt=0, description="Bound on one request to a broker, in seconds.")
     session_timeout_s: float = Field(30.0, gt=0, description="A worker silent this long loses its partitions.")
+    commit_interval_s: float = Field(1.0, gt=0, description="How often a worker commits what is done, in seconds.")
 
 
 class Settings(BaseSettings):
@@ -44,6 +45,9 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FACTDRIFT_", extra="ignore")
 
     data: Path = Field(Path(".factdrift"), description="Folder of the embedded log, or of a worker's tables.")
+    table_store: Literal["rocksdb", "memory"] = Field(
+        "rocksdb", description="Where a worker keeps its tables; in memory they are restored at every start."
+    )
     redis_url: SecretStr = Field(
         SecretStr("redis://localhost:6379/0"), description="Redis of the drift counter. May hold a password."
     )

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 import msgspec
 
+from state import interval
 from state.changes import Change
 from state.episodes import Reason
 from state.facts import Fact, State
 from state.identity import derive, event_id
-from state.instants import Instant, format_instant, parse_instant
+from state.instants import Granularity, Instant, format_instant, parse_instant
+from state.interval import Bound, Certainty, Interval
 from state.statements import Statement
 from streams.events import SCHEMA_VERSION
 from streams.host import Record
@@ -136,12 +138,20 @@ def observation_fields(namespace: str, statement: Statement) -> dict[str, Any]:
         },
     }
     if statement.valid_from is not None:
-        found["valid_from"] = format_instant(statement.valid_from)
+        found["valid_from"] = _bound_text(statement.valid_from, statement.lo_granularity)
     if statement.valid_to is not None:
-        found["valid_to"] = format_instant(statement.valid_to)
+        found["valid_to"] = _bound_text(statement.valid_to, statement.hi_granularity)
     if not statement.votes:
         found["origin"] = "factdrift"
     return found
+
+
+def _bound_text(at: Instant, granularity: str | None) -> str:
+    """A bound as its producer gave it: as coarse as that, where the name of a period can say so."""
+    if granularity is None:
+        return format_instant(at)
+    bound = Bound(at, Granularity(granularity), Certainty.DEFINITE)
+    return interval.format(Interval(bound, None)).removesuffix("/").partition("@")[0]
 
 
 def to_json(fields: Any) -> bytes:

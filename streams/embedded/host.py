@@ -57,8 +57,8 @@ class EmbeddedHost:
         """Append (key, value, recorded_at) records, run every agent on them, and commit.
 
         `then` joins the same transaction, for a caller that keeps its own place in a file; it gets the
-        outputs. Returns all
-        outputs in order. When this returns, everything is durable; when it raises, nothing happened.
+        outputs. Returns all outputs in order. When this returns, everything is durable; when it raises,
+        nothing happened.
         """
         now = self.clock()
         stamped = [(key, value, now if at is None else at) for key, value, at in items]

@@ -6,8 +6,9 @@ subjects on the wrong worker), so a worker refuses to start on one. Changes no t
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,9 +17,10 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from streams.kafka.connection import client_options, reach, translated
+from streams.kafka.deadline import Deadline
 from streams.kafka.errors import BrokerFailed, TopicMismatch, TopicProblem
-from streams.kafka.naming import changelog_name, topic_name
-from streams.settings import KafkaSettings
+from streams.kafka.naming import TABLES, changelog_name, topic_name
+from streams.settings import KafkaSettings, Settings
 from streams.topics import DAY_MS, KEPT_FOR_EVER, TOPICS, Topic, TopicSpec
 
 COMPACTION_LAG_MS: Final = DAY_MS
@@ -31,6 +33,8 @@ OBSERVATION_BYTES_MAX: Final = 1024 * KIB
 BATCH_BYTES_MAX: Final = 2048 * KIB  # of 512 KiB batches, and of one maximal observation alone
 DEAD_LETTER_BYTES_MAX: Final = 16 * 1024 * KIB  # JSON may write each byte of an observation as six or more
 RECORD_BYTES_MAX: Final = 16 * 1024 * KIB  # events and claims hold up to 16 ids and spellings of any size
+
+_LOOK_AGAIN_S: Final = 0.05
 
 _BYTES_MAX: Final = {
     Topic.OBSERVATIONS: OBSERVATION_BYTES_MAX,
@@ -68,7 +72,7 @@ class Wanted:
     partitions: int | None
 
 
-def wanted_topics(kafka: KafkaSettings, tables: Iterable[str]) -> list[Wanted]:
+def wanted_topics(kafka: KafkaSettings) -> list[Wanted]:
     """Every topic of this release, and the changelog of every table."""
     found = [
         Wanted(topic_name(kafka, spec.topic), _rules(spec), kafka.partitions if spec.stateful else None)
@@ -77,7 +81,7 @@ def wanted_topics(kafka: KafkaSettings, tables: Iterable[str]) -> list[Wanted]:
     found.extend(
         Wanted(changelog_name(kafka, table), (*_compacted("a table could not be restored"), *_COMMON, _BYTES),
                kafka.partitions)
-        for table in tables
+        for table in TABLES
     )  # fmt: skip
     return found
 
@@ -90,7 +94,10 @@ _BYTES: Final = Rule("max.message.bytes", str(RECORD_BYTES_MAX), "a large record
 
 def _rules(spec: TopicSpec) -> tuple[Rule, ...]:
     size = Rule(
-        "max.message.bytes", str(_BYTES_MAX.get(spec.topic, RECORD_BYTES_MAX)), "a large record would be refused", True
+        "max.message.bytes",
+        str(_BYTES_MAX.get(spec.topic, RECORD_BYTES_MAX)),
+        "a large record would be refused",
+        True,
     )
     if spec.compacted:
         return (*_compacted("old facts would be deleted"), *_COMMON, size)
@@ -107,17 +114,21 @@ def _compacted(why: str) -> tuple[Rule, ...]:
     return (
         Rule("cleanup.policy", "compact", why),
         Rule(
-            "min.compaction.lag.ms", str(COMPACTION_LAG_MS), "a worker that was paused could undo newer values", True
+            "min.compaction.lag.ms",
+            str(COMPACTION_LAG_MS),
+            "a worker that was paused could undo newer values",
+            True,
         ),
     )
 
 
-async def create_topics(kafka: KafkaSettings, tables: Sequence[str]) -> list[str]:
+async def create_topics(settings: Settings) -> list[str]:
     """Make the topics that are missing and return their names.
 
     Raises TopicMismatch where one that is there is not what it must be, BrokerUnreachable, BrokerRefused.
     """
-    wanted = wanted_topics(kafka, tables)
+    kafka = settings.kafka
+    wanted = wanted_topics(kafka)
     async with admin_client(kafka) as admin:
         present = set(await admin.list_topics())
         missing = [topic for topic in wanted if topic.name not in present]
@@ -129,10 +140,22 @@ async def create_topics(kafka: KafkaSettings, tables: Sequence[str]) -> list[str
     return [topic.name for topic in missing]
 
 
-async def check_topics(kafka: KafkaSettings, tables: Sequence[str]) -> list[TopicProblem]:
+async def check_topics(settings: Settings) -> list[TopicProblem]:
     """Everything that is wrong with the topics; empty when a worker may start."""
+    kafka = settings.kafka
     async with admin_client(kafka) as admin:
-        return await _problems(kafka, admin, wanted_topics(kafka, tables))
+        return await _problems(kafka, admin, wanted_topics(kafka))
+
+
+async def broker_version(settings: Settings) -> str:
+    """What a person can recognise the cluster by: Kafka's protocol does not tell the version.
+
+    Raises BrokerUnreachable, BrokerRefused.
+    """
+    async with admin_client(settings.kafka) as admin:
+        cluster = await admin.describe_cluster()
+    n_brokers = len(cluster["brokers"])
+    return f"cluster {cluster['cluster_id']}, {n_brokers} {'broker' if n_brokers == 1 else 'brokers'}"
 
 
 @contextlib.asynccontextmanager
@@ -167,6 +190,27 @@ async def _create(kafka: KafkaSettings, admin: AIOKafkaAdminClient, missing: Seq
                 f'Topic "{name}" could not be made on {kafka.bootstrap}: {message or error.__name__}. '
                 "Check FACTDRIFT_KAFKA_PARTITIONS, FACTDRIFT_KAFKA_REPLICATION and the rights of the user."
             )
+    await _await_visible(kafka, admin, {topic.name for topic in missing})
+
+
+async def _await_visible(kafka: KafkaSettings, admin: AIOKafkaAdminClient, names: set[str]) -> None:
+    """Return when the broker shows these topics: the controller answers before brokers have heard of them."""
+    deadline = Deadline(kafka.request_timeout_s)
+    while True:
+        visible = {topic["topic"] for topic in await admin.describe_topics() if _usable(topic)}
+        if names <= visible:
+            return
+        if not deadline.left_s:
+            raise BrokerFailed(
+                f"Kafka at {kafka.bootstrap} made topics that it does not show after {deadline.after_s:g} s: "
+                f"{', '.join(sorted(names - visible))}. Its log says more."
+            )
+        await asyncio.sleep(_LOOK_AGAIN_S)
+
+
+def _usable(topic: Mapping[str, Any]) -> bool:
+    """Whether a topic, as described, is there and every partition has a leader."""
+    return not topic["error_code"] and all(not partition["error_code"] for partition in topic["partitions"])
 
 
 async def _problems(

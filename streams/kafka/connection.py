@@ -77,8 +77,8 @@ def _ssl_context(kafka: KafkaSettings) -> ssl.SSLContext:
             context.load_cert_chain(kafka.cert_file, kafka.key_file)
     except OSError as error:  # ssl.SSLError is one
         raise BrokerRefused(
-            f"The TLS files cannot be used: {error}. Check FACTDRIFT_KAFKA_CA_FILE, FACTDRIFT_KAFKA_CERT_FILE "
-            "and FACTDRIFT_KAFKA_KEY_FILE."
+            f"The TLS files cannot be used: {error}. Check FACTDRIFT_KAFKA_CA_FILE, "
+            "FACTDRIFT_KAFKA_CERT_FILE and FACTDRIFT_KAFKA_KEY_FILE."
         ) from error
     return context
 
@@ -97,10 +97,7 @@ async def reach(kafka: KafkaSettings) -> None:
     for address in bootstrap.split(","):
         host, _, port = address.strip().rpartition(":")
         try:
-            with translated(kafka):
-                async with asyncio.timeout(FIRST_ANSWER_S):
-                    connection = await create_conn(host.strip("[]") or "localhost", _port(kafka, port), **options)
-                connection.close()
+            await _knock(kafka, host.strip("[]") or "localhost", _port(kafka, port), options)
         except FactdriftError as error:
             last = error
         else:
@@ -109,10 +106,26 @@ async def reach(kafka: KafkaSettings) -> None:
     raise last
 
 
+async def _knock(kafka: KafkaSettings, host: str, port: int, options: dict[str, Any]) -> None:
+    """Connect to one server and leave again."""
+    with translated(kafka):
+        try:
+            async with asyncio.timeout(FIRST_ANSWER_S):
+                connection = await create_conn(host, port, **options)
+        except ConnectionResetError as error:
+            raise BrokerRefused(
+                f"Kafka at {host}:{port} closed the connection, as a listener does that speaks something "
+                f"else than {kafka.security_protocol}. Set FACTDRIFT_KAFKA_SECURITY_PROTOCOL, or the port of "
+                "the right listener in FACTDRIFT_KAFKA_BOOTSTRAP."
+            ) from error
+        connection.close()
+
+
 def _port(kafka: KafkaSettings, port: str) -> int:
     if not port.isdigit():
         raise BrokerUnreachable(
-            f'"{kafka.bootstrap}" names no port. Set FACTDRIFT_KAFKA_BOOTSTRAP to host:port, several with commas.'
+            f'"{kafka.bootstrap}" names no port. Set FACTDRIFT_KAFKA_BOOTSTRAP to host:port,'
+            " several with commas."
         )
     return int(port)
 

@@ -13,16 +13,17 @@ from typing import Any, Final
 
 import faust
 from faust.auth import SASLCredentials
-from faust.types import TP
 from mode import Service
 from yarl import URL
 
+from state.errors import FactdriftError, OutOfOrder
 from state.instants import Instant
 from streams.host import Agent, Effects, Record
+from streams.kafka import failpoints
 from streams.kafka.connection import security_options
 from streams.kafka.consumer import HEARTBEATS_PER_SESSION, OrderedConsumer, Transport
 from streams.kafka.deadline import Deadline
-from streams.kafka.errors import KafkaTrouble, OwnershipLost, RecordFailed
+from streams.kafka.errors import OwnershipLost, RecordFailed
 from streams.kafka.lease import Lease
 from streams.kafka.naming import changelog_name, group_name, topic_name
 from streams.kafka.producer import Producer
@@ -73,7 +74,9 @@ class ConsolidationApp(faust.App):
         ready: Callable[[list[int]], None],
         data: str,
     ) -> None:
-        super().__init__(group_name(kafka), datadir=data, TableManager=BulkTableManager, **_faust_settings(kafka))
+        super().__init__(
+            group_name(kafka), datadir=data, TableManager=BulkTableManager, **_faust_settings(kafka)
+        )
         self.kafka = kafka
         self.lease = Lease(kafka.session_timeout_s)
         self._agent = agent
@@ -93,7 +96,9 @@ class ConsolidationApp(faust.App):
         self.agent(channel, name=agent.name, concurrency=1)(self._consume)
 
     def _table(self, name: str, open_store: OpenStore) -> StampedTable:
-        changelog = self.topic(changelog_name(self.kafka, name), **_RAW, acks=False, internal=True, allow_empty=True)
+        changelog = self.topic(
+            changelog_name(self.kafka, name), **_RAW, acks=False, internal=True, allow_empty=True
+        )
         table = StampedTable(
             self,
             name=name,
@@ -123,7 +128,7 @@ class ConsolidationApp(faust.App):
                 await self._handle(message)
             except Exception as error:
                 _log.exception("Record %s/%d/%d failed", message.topic, message.partition, message.offset)
-                reason = error if isinstance(error, KafkaTrouble) else f"{type(error).__name__}: {error}."
+                reason = error if isinstance(error, FactdriftError) else f"{type(error).__name__}: {error}."
                 failure = RecordFailed(message.topic, message.partition, message.offset, reason)
                 failure.__cause__ = error
                 self.halt(failure)
@@ -153,14 +158,19 @@ class ConsolidationApp(faust.App):
         self._check_order(record)
         state = PartitionState(self._stamped, record.partition, self.kafka.partitions)
         effects = self._agent.apply(state, [record])  # 1
+        failpoints.reach(failpoints.APPLIED)
         await self._send_outputs(effects)  # 2
+        failpoints.reach(failpoints.OUTPUTS_ACKNOWLEDGED)
         for name, changes in by_table(effects.writes, record.offset):
             table = self._stamped[name]
             self._check_ownership(message)
             logged_offset = await table.log_changes(record.partition, changes)  # 3
+            failpoints.reach(failpoints.CHANGELOG_ACKNOWLEDGED)
             table.keep_changes(record.partition, changes, logged_offset)  # 4
+            failpoints.reach(failpoints.TABLE_WRITTEN)
         self._check_ownership(message)
         self.ordered_consumer.mark_done(message.tp, record.offset + 1)  # 5
+        failpoints.reach(failpoints.DONE)
 
     async def _send_outputs(self, effects: Effects) -> None:
         for output in effects.outputs:
@@ -170,14 +180,15 @@ class ConsolidationApp(faust.App):
                 value=output.value,
                 partition=output.partition,
             )
+        failpoints.reach(failpoints.OUTPUTS_SENT)
         await self._output.flush()
 
     def _check_order(self, record: Record) -> None:
         """A record that was passed over would be a lost one. One that comes again is harmless."""
         expected = self._expected.get(record.partition)
         if expected is not None and record.offset > expected:
-            raise OwnershipLost(
-                f"Offset {record.offset} came where {expected} was expected; the records between were not read."
+            raise OutOfOrder(
+                f"Offset {record.offset} came where {expected} was expected; those between are missing."
             )
         self._expected[record.partition] = record.offset + 1
 
@@ -209,8 +220,9 @@ class ConsolidationApp(faust.App):
         except TimeoutError:
             self.halt(
                 OwnershipLost(
-                    f"A batch was still under way {deadline.after_s:g} s after its partitions were to be handed "
-                    "over. Nothing of it was committed. Start again; if it returns, lower FACTDRIFT_BATCH_MAX."
+                    f"A batch was still under way {deadline.after_s:g} s after its partitions were to be "
+                    "handed over. Nothing of it was committed. Start again; if that happens once more, "
+                    "lower FACTDRIFT_BATCH_MAX."
                 )
             )
             return False
@@ -224,11 +236,14 @@ class ConsolidationApp(faust.App):
                 async with asyncio.timeout(deadline.left_s):
                     await self.ordered_consumer.commit_done()
             except TimeoutError:
-                _log.warning("Offsets were not committed in time; their records are read again at the next start.")
+                _log.warning(
+                    "Offsets were not committed in time; their records are read again at the next start."
+                )
 
-    def forget_order(self) -> None:
-        """A new assignment starts at what is committed."""
+    def begin_assignment(self) -> None:
+        """A new assignment starts at what is committed, and this worker owns it afresh."""
         self._expected.clear()
+        self.lease.renew()
 
     # -- Faust's hooks ----------------------------------------------------------------------
 
@@ -254,21 +269,18 @@ class ConsolidationApp(faust.App):
 
     def _owned(self) -> list[int] | None:
         """The partitions of this worker. Source and changelogs must go together: a table without its
-        source, or the other way round, would read and write somebody else's state."""
+        source, or the other way round, would read and write somebody else's state.
+        """
         assignment = self.ordered_consumer.assignment()
         names = [topic_name(self.kafka, self._source)]
         names.extend(table.changelog_topic_name for table in self._stamped.values())
         held = [sorted(tp.partition for tp in assignment if tp.topic == name) for name in names]
         if any(partitions != held[0] for partitions in held):
-            self.halt(OwnershipLost(f"Kafka gave this worker partitions that do not belong together: {held}."))
+            self.halt(
+                OwnershipLost(f"Kafka gave this worker partitions that do not belong together: {held}.")
+            )
             return None
         return held[0]
-
-
-def source_partition(kafka: KafkaSettings, agent: Agent, partition: int) -> TP:
-    """One partition of what an agent reads, as Faust names it."""
-    (source,) = agent.inputs
-    return TP(topic_name(kafka, source), partition)
 
 
 _RAW: Final[dict[str, Any]] = {

@@ -13,7 +13,9 @@ import logging
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
-from aiokafka.errors import KafkaError
+from aiokafka import TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.transports import ConsumerT
@@ -39,14 +41,17 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
 
     async def _commit(self, offsets: Any) -> bool:
         """Commit in the thread of the client. A refusal because of a rebalance is no failure: what was not
-        committed is read again and found applied."""
+        committed is read again and found applied.
+        """
         consumer = self._ensure_consumer()
         try:
             await consumer.commit(
-                {driver.ensure_aiokafka_TP(tp): driver.OffsetAndMetadata(at, "") for tp, at in offsets.items()}
+                {TopicPartition(*tp): OffsetAndMetadata(at, "") for tp, at in offsets.items()}
             )
-        except (driver.CommitFailedError, driver.IllegalStateError) as error:
-            _log.info("Offsets were not committed, because the partitions are being given out anew: %s", error)
+        except (CommitFailedError, IllegalStateError) as error:
+            _log.info(
+                "Offsets were not committed, because the partitions are being given out anew: %s", error
+            )
             return False
         return True
 
@@ -78,7 +83,9 @@ class OrderedConsumer(driver.Consumer):
         self._acked.clear()
         self._acked_index.clear()
         return {
-            tp: self._done[tp] for tp in tps if tp in self._done and self._done[tp] != self._committed_offset[tp]
+            tp: self._done[tp]
+            for tp in tps
+            if tp in self._done and self._done[tp] != self._committed_offset[tp]
         }
 
     async def _commit_offsets(self, offsets: Any, start_new_transaction: bool = True) -> bool:
@@ -90,7 +97,11 @@ class OrderedConsumer(driver.Consumer):
             committed = await self._commit(committable)
         except (KafkaError, OSError, TimeoutError) as error:
             app: Any = self.app
-            app.halt(BrokerFailed(f"Offsets could not be committed: {error}. They are committed at the next start."))
+            app.halt(
+                BrokerFailed(
+                    f"Offsets could not be committed: {error}. They are committed at the next start."
+                )
+            )
             return False
         if committed:
             self._committed_offset.update(committable)
@@ -118,7 +129,9 @@ class OrderedConsumer(driver.Consumer):
                 async with asyncio.timeout(deadline.left_s):
                     await self.commit_done()
             except TimeoutError:
-                _log.warning("Offsets were not committed in time before a rebalance; their records are read again.")
+                _log.warning(
+                    "Offsets were not committed in time before a rebalance; their records are read again."
+                )
         self._done.clear()
         await super().on_partitions_revoked(revoked)
 
@@ -126,7 +139,7 @@ class OrderedConsumer(driver.Consumer):
         """Start from what is committed."""
         self._done.clear()
         app: Any = self.app
-        app.forget_order()
+        app.begin_assignment()
         await super().on_partitions_assigned(assigned, generation_id)
 
 

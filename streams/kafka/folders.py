@@ -26,8 +26,8 @@ class WorkerFolder:
             self.path, self._lock = _first_free(data)
         except OSError as error:
             raise FolderTaken(
-                f"{data} cannot hold a worker's tables: {error.strerror}. Set FACTDRIFT_DATA to a folder that "
-                "can be written."
+                f"{data} cannot hold a worker's tables: {error.strerror}. Set FACTDRIFT_DATA to a "
+                "folder that can be written."
             ) from error
 
     def release(self) -> None:
@@ -48,4 +48,6 @@ def _first_free(data: Path) -> tuple[Path, int]:
             os.close(lock)
         else:
             return folder, lock
-    raise FolderTaken(f"All {WORKERS_MAX} worker folders in {data} are in use. Set FACTDRIFT_DATA to another folder.")
+    raise FolderTaken(
+        f"All {WORKERS_MAX} worker folders in {data} are in use. Set FACTDRIFT_DATA to another folder."
+    )

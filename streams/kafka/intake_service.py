@@ -16,12 +16,14 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 from mode import Service
 
+from state.errors import FactdriftError
 from state.instants import Instant
 from streams.host import Agent, Record
+from streams.kafka import failpoints
 from streams.kafka.connection import client_options, translated
 from streams.kafka.consumer import HEARTBEATS_PER_SESSION, REVOKE_SHARE
 from streams.kafka.deadline import Deadline
-from streams.kafka.errors import KafkaTrouble, RecordFailed
+from streams.kafka.errors import RecordFailed
 from streams.kafka.naming import intake_group_name, topic_name
 from streams.kafka.producer import Producer
 from streams.keys import Offset, Partition
@@ -127,6 +129,7 @@ class IntakeService(Service):
         first = found[0]
         try:
             effects = self._agent.apply(self._state, found)  # 2
+            failpoints.reach(failpoints.INTAKE_APPLIED)
             for output in effects.outputs:
                 await self._producer.send(
                     topic_name(self._kafka, output.topic),
@@ -134,11 +137,14 @@ class IntakeService(Service):
                     value=output.value,
                     partition=output.partition,
                 )
+            failpoints.reach(failpoints.INTAKE_SENT)
             await self._producer.flush()  # 3
+            failpoints.reach(failpoints.INTAKE_ACKNOWLEDGED)
         except Exception as error:
-            reason = error if isinstance(error, KafkaTrouble) else f"{type(error).__name__}: {error}."
+            reason = error if isinstance(error, FactdriftError) else f"{type(error).__name__}: {error}."
             raise RecordFailed(first.topic.value, first.partition, first.offset, reason) from error
         await self._commit(consumer, found)  # 4
+        failpoints.reach(failpoints.INTAKE_COMMITTED)
 
     async def _read(self, consumer: AIOKafkaConsumer) -> list[Record]:
         """A batch: what is there, filled up for at most `batch_linger_ms` after its first record."""
@@ -172,7 +178,9 @@ class IntakeService(Service):
             try:
                 await consumer.commit(offsets)
             except (CommitFailedError, IllegalStateError) as error:
-                _log.info("A batch was not committed, because the partitions are being given out anew: %s", error)
+                _log.info(
+                    "A batch was not committed, because the partitions are being given out anew: %s", error
+                )
 
     async def revoked(self) -> None:
         """Let the batch under way finish and commit, before its partitions go elsewhere."""
@@ -197,5 +205,3 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
 
     async def on_partitions_assigned(self, assigned: Any) -> None:
         self._service.assigned()
-
-

@@ -15,7 +15,9 @@ from typing import Final
 from streams.kafka.errors import OwnershipLost
 
 _BEATS_PER_SESSION: Final = 20
-_SAFE_SHARE: Final = 0.8  # of the session; the broker counts from the last heartbeat, which is older than a beat
+_SAFE_SHARE: Final = (
+    0.8  # of the session; the broker counts from the last heartbeat, which is older than a beat
+)
 
 
 class Lease:
@@ -36,8 +38,12 @@ class Lease:
             self._beat_at = now
             await asyncio.sleep(self._interval_s)
 
+    def renew(self) -> None:
+        """Start afresh: Kafka has just given this worker partitions, whatever was before."""
+        self._longest_s = 0.0
+
     def check(self) -> None:
-        """Return when this worker may write. Raises OwnershipLost, for good, once it stood still too long."""
+        """Return when this worker may write. Raises OwnershipLost once it stood still too long."""
         if self._beat_at is None:
             return
         stood_still_s = max(self._longest_s, time.monotonic() - self._beat_at)

@@ -5,8 +5,13 @@ The only place that puts a prefix before a name, or takes it off again.
 
 from __future__ import annotations
 
+from typing import Final
+
 from streams.settings import KafkaSettings
 from streams.topics import Topic
+
+TABLES: Final = ("claims", "subjects")
+"""The tables that have a changelog. A worker refuses an agent with any other."""
 
 
 def topic_name(kafka: KafkaSettings, topic: Topic) -> str:

@@ -106,8 +106,8 @@ class Producer:
         if self._failure is None:
             said = reason if isinstance(reason, str) else f"{type(reason).__name__}: {reason}"
             self._failure = DeliveryFailed(
-                f"Kafka at {self._kafka.bootstrap} did not take {what}: {said}. Nothing that depends on it was "
-                "committed; mend the broker or the topic, and start again."
+                f"Kafka at {self._kafka.bootstrap} did not take {what}: {said}. Nothing that depends on it "
+                "was committed; mend the broker or the topic, and start again."
             )
             if isinstance(reason, BaseException):
                 self._failure.__cause__ = reason

@@ -115,8 +115,12 @@ async def _catch_up(
         if store.offset is not None and store.offset >= ends[tp]:
             _log.warning(
                 "The tables on this machine hold %s/%d up to offset %d, but it ends at %d: it was made anew. "
-                "They are restored from it.", tp.topic, tp.partition, store.offset, ends[tp],
-            )  # fmt: skip
+                "They are restored from it.",
+                tp.topic,
+                tp.partition,
+                store.offset,
+                ends[tp],
+            )
             store.clear()
         start = max(starts[tp], 0 if store.offset is None else store.offset + 1)
         if start < ends[tp]:
@@ -142,8 +146,8 @@ async def _catch_up(
         if not patience.left_s:
             raise BrokerFailed(
                 f"Nothing arrived for {patience.after_s:g} s from "
-                f"{', '.join(f'{tp.topic}/{tp.partition}' for tp in sorted(left))}, which is not read to its end. "
-                "Look at the broker's log, and start again."
+                f"{', '.join(f'{tp.topic}/{tp.partition}' for tp in sorted(left))}, which is not read to its "
+                "end. Look at the broker's log, and start again."
             )
     if n_records:
         _log.info("Restored %s from %d changelog records", next(iter(stores)).topic, n_records)
@@ -172,9 +176,12 @@ async def _write_again(table: StampedTable, partition: int, keys: set[bytes]) ->
     if not keys:
         return
     _log.warning(
-        "%d keys of %s/%d had an older value written over a newer one, by a worker that was paused for longer "
-        "than its session. The newer ones are written again.", len(keys), table.changelog_topic_name, partition,
-    )  # fmt: skip
+        "%d keys of %s/%d had an older value written over a newer one, by a worker that was paused for "
+        "longer than its session. The newer ones are written again.",
+        len(keys),
+        table.changelog_topic_name,
+        partition,
+    )
     store = table.stamped.partition(partition)
     changes = {key: store.get(key) for key in sorted(keys)}
     table.keep_changes(partition, changes, await table.log_changes(partition, changes))

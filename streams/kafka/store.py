@@ -90,7 +90,9 @@ class RocksStore:
         self._open()
 
     def _open(self) -> None:
-        self._db = Rdict(str(self._folder), options=_options(self._cache), access_type=AccessType.read_write())
+        self._db = Rdict(
+            str(self._folder), options=_options(self._cache), access_type=AccessType.read_write()
+        )
         stored: Any = self._db.get(_OFFSET_KEY)
         self.offset: int | None = None if stored is None else int.from_bytes(stored, "big")
 

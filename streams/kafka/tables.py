@@ -75,7 +75,7 @@ class StampedStore(Store[bytes, bytes]):
         """The last changelog record that is held, for Faust."""
         return self.partition(tp.partition).offset
 
-    def apply_changelog_batch(self, batch: Iterable[EventT], to_key: Any, to_value: Any) -> None:
+    def apply_changelog_batch(self, batch: Iterable[EventT[Any]], to_key: Any, to_value: Any) -> None:
         """Nothing may come this way: recovery is ours (`streams.kafka.recovery`)."""
         assert not list(batch), "a changelog record came through Faust's own recovery"
 
@@ -87,6 +87,14 @@ class StampedStore(Store[bytes, bytes]):
         for tp in revoked:
             if tp.topic == topic:
                 self.close_partition(tp.partition)
+
+    async def backup_partition(
+        self, tp: TP | int, flush: bool = True, purge: bool = False, keep: int = 1
+    ) -> None:
+        """There are no backups: the changelog is one."""
+
+    def restore_backup(self, tp: TP | int, latest: bool = True, backup_id: int = 0) -> None:
+        """There are no backups: the changelog is one."""
 
     def reset_state(self) -> None:
         """Forget everything that is held on this machine."""

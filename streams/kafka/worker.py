@@ -12,7 +12,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable
 from typing import Final
 
 import uvloop
@@ -25,6 +25,7 @@ from streams.kafka.deadline import Deadline
 from streams.kafka.errors import KafkaTrouble, TopicMismatch
 from streams.kafka.folders import WorkerFolder
 from streams.kafka.intake_service import IntakeService
+from streams.kafka.naming import TABLES
 from streams.kafka.producer import Producer
 from streams.kafka.store import memory_stores, rocks_stores
 from streams.settings import Settings
@@ -32,19 +33,28 @@ from streams.settings import Settings
 _log = logging.getLogger(__name__)
 STOP_S: Final = 60.0  # docker-compose.yml gives a container 75 s
 FAILED_STOP_S: Final = 10.0  # after a failure there is nothing to finish, only groups to leave
-EXIT_AT_ONCE: Final = 130
-_NOISY: Final = ("faust", "mode", "aiokafka", "asyncio")
+EXIT_AT_ONCE: Final = 130  # as after an interrupt
+_NOISY: Final = ("faust", "mode", "aiokafka", "asyncio")  # what they say below a warning is about themselves
 
 
 def run_worker(settings: Settings, intake: Agent, consolidation: Agent) -> None:
     """Run a worker until it is told to stop. Blocks; owns the process's signals.
 
-    Prints `factdrift worker ready partitions=[…]` whenever it has its partitions and their tables.
-    Raises FactdriftError with one sentence for a person when it had to stop by itself.
+    Prints `factdrift worker ready partitions=[…]` whenever it has been given partitions and their tables
+    are restored. Raises FactdriftError with one sentence for a person when it had to stop by itself.
     """
-    _set_up_logging(settings)
+    _set_up_logging(settings.log_level)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_Worker(settings, intake, consolidation).run())
+
+
+def _set_up_logging(level: str) -> None:
+    logging.basicConfig(
+        level=level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    if level != "debug":
+        for name in _NOISY:
+            logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class _Worker:
@@ -52,7 +62,129 @@ class _Worker:
         self._settings = settings
         self._intake_agent = intake
         self._agent = consolidation
-        self._ended: asyncio.Future[BaseException | None] = asyncio.get_event_loop_policy().new_event_loop().create_future()
+        self._told_to_stop = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._partitions: list[int] | None = None
+        self._intake_assigned = False
 
     async def run(self) -> None:
-        raise NotImplementedError
+        """Start, wait, stop. Raises FactdriftError."""
+        self._listen_to_signals()
+        kafka = self._settings.kafka
+        assert set(self._agent.tables) <= set(TABLES), "every table needs a changelog: add it to TABLES"
+        problems = await check_topics(self._settings)
+        if problems:
+            raise TopicMismatch(kafka.bootstrap, problems)
+        folder = WorkerFolder(self._settings.data)
+        try:
+            producer = Producer(kafka)
+            await producer.start()
+            await self._run_app(folder, producer)
+        finally:
+            folder.release()
+        self._raise_failure()
+
+    async def _run_app(self, folder: WorkerFolder, producer: Producer) -> None:
+        settings = self._settings
+        intake = IntakeService(
+            settings, self._intake_agent, producer, halt=self._halt, assigned=self._intake_is_assigned
+        )
+        rocks = settings.table_store == "rocksdb"
+        app = ConsolidationApp(
+            settings.kafka,
+            self._agent,
+            producer,
+            open_store=rocks_stores(folder.path / "tables") if rocks else memory_stores(),
+            services=[intake],
+            halt=self._halt,
+            ready=self._app_is_ready,
+            data=str(folder.path / "faust"),
+        )
+        starting = asyncio.create_task(app.start())
+        starting.add_done_callback(self._started)
+        await self._told_to_stop.wait()
+        await self._stop(starting, app, intake, producer)
+
+    async def _stop(
+        self, starting: asyncio.Task[None], app: ConsolidationApp, intake: IntakeService, producer: Producer
+    ) -> None:
+        """Intake first, since it makes work for the rest; the producer last, since all need it."""
+        deadline = Deadline(STOP_S if self._failure is None else FAILED_STOP_S)
+        if self._failure is None:
+            if intake.started:
+                await self._in_time(intake.stop(), deadline, "intake")
+            if app.started:
+                await self._in_time(app.drain(deadline), deadline, "the batch under way")
+        await self._in_time(app.stop(), deadline, "the Faust app")
+        await producer.stop(deadline.within(FAILED_STOP_S))
+        starting.cancel()
+
+    async def _in_time(self, step: Awaitable[object], deadline: Deadline, what: str) -> None:
+        try:
+            async with asyncio.timeout(deadline.left_s):
+                await step
+        except TimeoutError:
+            self._halt(
+                KafkaTrouble(
+                    f"The worker did not stop within {deadline.after_s:g} s, waiting for {what}. What was "
+                    "not committed is done again at the next start."
+                )
+            )
+        except Exception as error:
+            _log.exception("Stopping %s failed", what)
+            self._halt(error)
+
+    # -- what happens meanwhile -------------------------------------------------------------
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal)
+
+    def _on_signal(self) -> None:
+        if self._told_to_stop.is_set():
+            _say(
+                sys.stderr.fileno(),
+                "Stopped at once. What was not committed is done again at the next start.",
+            )
+            os._exit(EXIT_AT_ONCE)
+        self._told_to_stop.set()
+
+    def _halt(self, error: BaseException) -> None:
+        """Stop because of the first of all errors: the others follow from it."""
+        if self._failure is None:
+            self._failure = error
+        self._told_to_stop.set()
+
+    def _started(self, starting: asyncio.Task[None]) -> None:
+        if not starting.cancelled() and (error := starting.exception()) is not None:
+            self._halt(error)
+
+    def _app_is_ready(self, partitions: list[int]) -> None:
+        self._partitions = partitions
+        self._announce()
+
+    def _intake_is_assigned(self) -> None:
+        if not self._intake_assigned:
+            self._intake_assigned = True
+            self._announce()
+
+    def _announce(self) -> None:
+        if self._partitions is not None and self._intake_assigned and not self._told_to_stop.is_set():
+            _say(sys.stdout.fileno(), f"factdrift worker ready partitions={self._partitions}")
+
+    def _raise_failure(self) -> None:
+        failure = self._failure
+        if failure is None:
+            return
+        if isinstance(failure, FactdriftError):
+            raise failure
+        raise KafkaTrouble(
+            f"The worker stopped because of a fault of its own: {type(failure).__name__}: {failure}. Nothing "
+            "was committed that was not durable; start it again, and report this with the log."
+        ) from failure
+
+
+def _say(descriptor: int, line: str) -> None:
+    """Write one whole line at once, so that whoever reads the log never sees half of it."""
+    os.write(descriptor, f"{line}\n".encode())

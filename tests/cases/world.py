@@ -87,9 +87,7 @@ def numbered(lines: Iterable[Mapping[str, Any]], *, prefix: str = "o") -> list[d
 
 def with_own_documents(lines: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The same observations, each from a document that says nothing else."""
-    return [
-        {**line, "source": {"id": "s", "document": f"doc-{number}"}} for number, line in enumerate(lines)
-    ]
+    return [{**line, "source": {"id": "s", "document": f"doc-{number}"}} for number, line in enumerate(lines)]
 
 
 def batchings(n: int) -> Iterator[list[int]]:
@@ -169,7 +167,9 @@ class World:
             known = newest.get(event["fact_id"])
             assert event["version"] == (known["version"] + 1 if known else 1), "a version is missing"
             newest[event["fact_id"]] = event
-        found = [fact_line(event, now=self.now) for event in newest.values() if event["reason"] != "withdrawn"]
+        found = [
+            fact_line(event, now=self.now) for event in newest.values() if event["reason"] != "withdrawn"
+        ]
         return sorted(found, key=line_order)
 
     def dead_letters(self) -> list[dict[str, Any]]:
@@ -242,7 +242,13 @@ Span = tuple[object, float | None, float | None, str, str | None]
 def spans(facts: Iterable[Fact]) -> list[Span]:
     """(object, from day, to day, state, reason) of every fact; a day is None where the bound is open."""
     return [
-        (fact["object"], day_of(fact["valid"]["lo"]), day_of(fact["valid"]["hi"]), fact["state"], fact["reason"])
+        (
+            fact["object"],
+            day_of(fact["valid"]["lo"]),
+            day_of(fact["valid"]["hi"]),
+            fact["state"],
+            fact["reason"],
+        )
         for fact in facts
     ]
 
