@@ -18,10 +18,6 @@ from state.statements import Place
 
 KEPT: Final = 16  # sayings of one document; more only cost space, fewer send late evidence on longer ways
 
-Key = tuple[Instant, Instant, str]
-"""(effective time, observed_at, observation id)."""
-
-
 class Incomplete(Exception):  # noqa: N818  # no error: a question for the whole evidence instead
     """The entry no longer holds what was asked for; only all of the evidence does."""
 
@@ -46,7 +42,7 @@ class Document(msgspec.Struct, array_like=True):
     """
 
     sayings: list[Saying] = []
-    last: dict[str, Key] = {}
+    last: dict[str, Place] = {}
     cut_at: Place | None = None
     began: dict[str, Instant] = {}
     began_before: dict[str, Instant] = {}
@@ -79,18 +75,16 @@ class Document(msgspec.Struct, array_like=True):
             self.began_before, self.began, self.cut_at = self.began, {}, place
         # Two sayings at one place do not interrupt each other: each goes on from what was said before.
         self.began.setdefault(side, self.began_before.get(side, oldest.effective_at))
-        self.last[side] = (oldest.effective_at, oldest.observed_at, oldest.observation_id)
+        self.last[side] = place
 
-    def previous(self, key: Key, side: Side) -> Instant | None:
-        """Effective time of the newest saying for the side before `key`, or None."""
-        index = bisect_left(self.sayings, Saying(*key, "", False))
+    def previous(self, place: Place, side: Side) -> Instant | None:
+        """Effective time of the newest saying for the side at an earlier place, or None."""
+        index = bisect_left(self.sayings, Saying(*place, "", "", False))
         for saying in reversed(self.sayings[:index]):
             if (saying.cluster, saying.affirmed) == side:
                 return saying.effective_at
         cut = self.last.get(_name(*side))
-        if cut is None and self.exact:
-            return None
-        if not self.exact or (cut is not None and cut >= key):
+        if not self.exact or (cut is not None and cut >= place):
             raise Incomplete
         return cut[0] if cut is not None else None
 

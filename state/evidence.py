@@ -48,10 +48,10 @@ class Evidence:
         return distinct(s for s in self.statements[start:end] if takes_part(s))
 
     def previous(self, statement: Statement) -> Instant | None:
-        """Effective time of the same voter's statement before this one for the same side, or None."""
+        """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
         side = (self.cluster(statement), statement.affirmed)
         keys = self._by_side.get((voter(statement), side), [])
-        index = bisect_left(keys, order(statement))
+        index = bisect_left(keys, statement.place)  # type: ignore[arg-type]
         return keys[index - 1][0] if index else None
 
     def began(self, who: str, side: Side, place: Place) -> Instant:

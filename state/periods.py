@@ -10,7 +10,7 @@ have no way in.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -46,7 +46,7 @@ class History(Protocol):
         ...
 
     def previous(self, statement: Statement) -> Instant | None:
-        """Effective time of the same voter's statement before this one for the same side, or None."""
+        """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
         ...
 
     def began(self, statement_who: str, form_side: Side, place: Place) -> Instant:
@@ -111,9 +111,8 @@ class Fold:
             elif said:
                 self._settle_fact(state.open, at, said)
         held = state.open
-        if held is not None:
-            for statement in speaking:
-                self._count(held, statement)
+        if held is not None and speaking:
+            self._count(held, speaking)
 
     # -- ends -------------------------------------------------------------------------------
 
@@ -319,8 +318,7 @@ class Fold:
         if any(s.affirmed and history.cluster(s) == held.cluster for s in behind):
             held = self._recount(held, boundary.at)
         else:
-            for statement in behind:
-                self._uncount(held, statement)
+            self._uncount(held, behind)
         closed = self._close(held, boundary, Reason.OUTVOTED if side[1] else Reason.DENIED, ballot)
         spoken = [(history.cluster(s), s) for s in behind] + said
         state.recent = {cluster: True for cluster, _ in spoken}
@@ -341,9 +339,7 @@ class Fold:
         for cluster, statement in spoken:
             if statement.place > last and statement.effective_at > opened.lo:
                 _mark(state.clusters[cluster], statement)
-        for statement in behind:
-            if statement.effective_at >= opened.lo:
-                self._count(opened, statement)
+        self._count(opened, [s for s in behind if s.effective_at >= opened.lo])
 
     def _follow_schedule(self, speaking: Sequence[Statement]) -> None:
         """What starts after everything observed opens there, without a vote (DESIGN 4.6)."""
@@ -447,31 +443,44 @@ class Fold:
 
     # -- counts -----------------------------------------------------------------------------
 
-    def _is_new(self, held: OpenFact, statement: Statement) -> bool:
-        """Whether the voter has said this for the first time within the fact."""
-        if statement.document is None:
-            return True
-        before = self.history.previous(statement)
-        if before is None:
-            return True
-        if before >= held.lo:
-            return False
-        supports = statement.affirmed and self.history.cluster(statement) == held.cluster
-        return not (supports and voter(statement) in held.carried)
+    def _voices(self, held: OpenFact, statements: Sequence[Statement]) -> Iterator[tuple[Statement, bool, bool]]:
+        """Each statement that takes a side, whether it is for the fact, and whether its voice is new there.
 
-    def _count(self, held: OpenFact, statement: Statement) -> None:
-        """Enter a statement within the fact's span into its counts (DESIGN 4.9)."""
-        cluster = self.history.cluster(statement)
-        if cluster == held.cluster and statement.affirmed:
-            if self._is_new(held, statement):
-                held.support += 1
-            enter_support(held, statement)
-        elif statement.affirmed or cluster == held.cluster:
-            if self._is_new(held, statement):
-                held.dissent += 1
-            held.dissented_by.append(statement.observation_id)
-            if len(held.dissented_by) > NAMED_MAX:
-                del held.dissented_by[0]
+        A document's voice is new when it says this for the first time within the fact; what it says twice
+        at one place counts once, whichever id comes first.
+        """
+        here: set[tuple[str, Cluster, bool]] = set()
+        place: Place | None = None
+        for statement in statements:
+            cluster, affirmed = self.history.cluster(statement), statement.affirmed
+            supports = affirmed and cluster == held.cluster
+            if not affirmed and cluster != held.cluster:
+                continue
+            if statement.document is None:
+                yield statement, supports, True
+                continue
+            if statement.place != place:
+                place = statement.place
+                here.clear()
+            who = voter(statement)
+            before = self.history.previous(statement)
+            is_new = (who, cluster, affirmed) not in here and (
+                before is None or (before < held.lo and not (supports and who in held.carried))
+            )
+            here.add((who, cluster, affirmed))
+            yield statement, supports, is_new
+
+    def _count(self, held: OpenFact, statements: Sequence[Statement]) -> None:
+        """Enter statements within the fact's span into its counts (DESIGN 4.9)."""
+        for statement, supports, is_new in self._voices(held, statements):
+            if supports:
+                held.support += is_new
+                enter_support(held, statement)
+            else:
+                held.dissent += is_new
+                held.dissented_by.append(statement.observation_id)
+                if len(held.dissented_by) > NAMED_MAX:
+                    del held.dissented_by[0]
 
     def _carry(self, held: OpenFact, before: Sequence[Statement]) -> None:
         """Enter the live statements from before the fact that opened it when another had ended."""
@@ -502,15 +511,13 @@ class Fold:
         ended.dissent = len(voters)
         ended.dissented_by = named[-NAMED_MAX:]
 
-    def _uncount(self, held: OpenFact, statement: Statement) -> None:
-        """Take out a dissenting statement that turns out to belong to the next period."""
-        cluster = self.history.cluster(statement)
-        if not statement.affirmed and cluster != held.cluster:
-            return
-        if self._is_new(held, statement):
-            held.dissent -= 1
-        if statement.observation_id in held.dissented_by:
-            held.dissented_by.remove(statement.observation_id)
+    def _uncount(self, held: OpenFact, statements: Sequence[Statement]) -> None:
+        """Take out dissenting statements that turn out to belong to the next period."""
+        for statement, supports, is_new in self._voices(held, statements):
+            assert not supports, "counted again instead, see _recount"
+            held.dissent -= is_new
+            if statement.observation_id in held.dissented_by:
+                held.dissented_by.remove(statement.observation_id)
 
     def _recount(self, held: OpenFact, before: Instant) -> OpenFact:
         """The fact with the counts of what took effect before an instant.
@@ -521,8 +528,7 @@ class Fold:
         again = OpenFact(held.cluster, held.lo, held.lo_granularity, held.ordinal, held.since)
         if held.since is not None:
             self._carry(again, self.history.since(held.since, held.lo))
-        for statement in self.history.since(held.lo, before):
-            self._count(again, statement)
+        self._count(again, self.history.since(held.lo, before))
         return again
 
 

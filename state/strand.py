@@ -110,14 +110,14 @@ class Folding:
         return distinct(found)
 
     def previous(self, statement: Statement) -> Instant | None:
-        """Effective time of the same voter's statement before this one for the same side, or None."""
+        """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
         side = (self.cluster(statement), statement.affirmed)
-        key = (statement.effective_at, statement.observed_at, statement.observation_id)
+        place = statement.place
         who = voter(statement)
         try:
-            return self._document(who).previous(key, side)
+            return self._document(who).previous(place, side)
         except Incomplete:
-            return self._whole_document(who).previous(key, side)
+            return self._whole_document(who).previous(place, side)
 
     def began(self, who: str, side: Side, place: Place) -> Instant:
         """Since when the document, at `place`, says this without having said anything else in between."""
