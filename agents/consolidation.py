@@ -6,17 +6,19 @@ module reads and writes the tables, and turns changes into events.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
 from state import claim as claims
-from state.claim import Claim, Duplicate, Outcome
+from state.claim import Claim, Duplicate, LiveClaim, Outcome
 from state.identity import ClaimId
 from state.observations import Observation, Retract
 from state.periods import Policy
 from state.predicates import Predicate
+from state.shelf import Shelf
 from state.statements import Statement
 from streams.codec import Batch, Entry, decode_batch
 from streams.host import Agent, Effects, Output, Record, State, Write
@@ -25,6 +27,7 @@ from streams.topics import Topic
 from streams.wire import dead_letter, fact_event, fact_fields, observation_fields, to_json
 
 CLAIMS_TABLE: Final = "claims"
+PIECES_TABLE: Final = "claim-pieces"
 SUBJECTS_TABLE: Final = "subjects"
 
 
@@ -48,26 +51,58 @@ _encode_subject: Final = msgspec.msgpack.Encoder().encode
 _decode_subject: Final = msgspec.msgpack.Decoder(Subject).decode
 
 
+LIVE_MAX: Final = 10_000  # claims kept in use between batches
+
+
+class LiveClaims:
+    """Claims kept in use between batches, so that a busy one is not read anew for each.
+
+    A claim is used again only if what is stored is byte for byte what it stored last: whatever else may
+    have happened to the store (a rolled-back batch, another process), it is then read again.
+    """
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[bytes, tuple[bytes, LiveClaim]] = OrderedDict()
+
+    def get(self, table_key: bytes, stored: bytes) -> LiveClaim | None:
+        """The live claim that stored exactly this, or None."""
+        held = self._held.pop(table_key, None)
+        return held[1] if held is not None and held[0] == stored else None
+
+    def keep(self, table_key: bytes, stored: bytes, live: LiveClaim) -> None:
+        """Keep a claim that stored this; the one used longest ago makes room."""
+        self._held[table_key] = (stored, live)
+        if len(self._held) > LIVE_MAX:
+            self._held.popitem(last=False)
+
+
 def consolidation(*, predicate_of: Callable[[str], Predicate], policy: Policy) -> Agent:
     """The consolidation agent, with the registry of predicates and the policy that it folds by."""
+    held = LiveClaims()
 
     def apply(state: State, records: Sequence[Record]) -> Effects:
         effects = Effects()
-        tables = _Overlay(state)
+        tables = _Overlay(state, held, predicate_of, policy)
         for record in records:
-            _consolidate(tables, record, decode_batch(record.value), predicate_of, policy, effects)
+            _consolidate(tables, record, decode_batch(record.value), policy, effects)
         effects.writes.extend(tables.writes())
         return effects
 
-    return Agent("consolidation", (Topic.BY_CLAIM,), (CLAIMS_TABLE, SUBJECTS_TABLE), apply)
+    return Agent("consolidation", (Topic.BY_CLAIM,), (CLAIMS_TABLE, PIECES_TABLE, SUBJECTS_TABLE), apply)
 
 
 class _Overlay:
     """The tables as they are after the records handled so far in this call."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(
+        self, state: State, held: LiveClaims, predicate_of: Callable[[str], Predicate], policy: Policy
+    ) -> None:
         self._state = state
-        self.claims: dict[bytes, Claim | None] = {}
+        self._held = held
+        self.predicate_of = predicate_of
+        self._policy = policy
+        self.claims: dict[bytes, LiveClaim | None] = {}
+        self.shelf = Shelf(lambda piece: state.get(PIECES_TABLE, piece))
         self.subjects: dict[bytes, Subject] = {}
         self.dirty_claims: set[bytes] = set()
         self.dirty_subjects: set[bytes] = set()
@@ -75,12 +110,18 @@ class _Overlay:
     def applied(self, table: str, table_key: bytes, record: Record) -> bool:
         return self._state.applied(table, table_key, record)
 
-    def claim(self, claim: ClaimId) -> tuple[bytes, Claim | None]:
+    def claim(self, claim: ClaimId) -> tuple[bytes, LiveClaim | None]:
         table_key = claim.encode("ascii")
         if table_key not in self.claims:
             stored = self._state.get(CLAIMS_TABLE, table_key)
-            self.claims[table_key] = None if stored is None else claims.decode(stored)
+            live = None
+            if stored is not None:
+                live = self._held.get(table_key, stored) or self.live(claims.decode(stored))
+            self.claims[table_key] = live
         return table_key, self.claims[table_key]
+
+    def live(self, claim: Claim) -> LiveClaim:
+        return LiveClaim(claim, predicate=self.predicate_of(claim.predicate), policy=self._policy)
 
     def subject(self, namespace: str, subject: str) -> tuple[bytes, Subject]:
         table_key = subject_key(namespace, subject)
@@ -94,44 +135,34 @@ class _Overlay:
             Write(SUBJECTS_TABLE, table_key, _encode_subject(self.subjects[table_key]))
             for table_key in sorted(self.dirty_subjects)
         ]
+        found += [Write(PIECES_TABLE, piece, value) for piece, value in sorted(self.shelf.changes.items())]
         for table_key in sorted(self.dirty_claims):
-            claim = self.claims[table_key]
-            assert claim is not None
-            found.append(Write(CLAIMS_TABLE, table_key, claims.encode(claim)))
+            live = self.claims[table_key]
+            assert live is not None
+            stored = claims.encode(live.claim)
+            self._held.keep(table_key, stored, live)
+            found.append(Write(CLAIMS_TABLE, table_key, stored))
         return found
 
 
-def _consolidate(
-    tables: _Overlay,
-    record: Record,
-    batch: Batch,
-    predicate_of: Callable[[str], Predicate],
-    policy: Policy,
-    effects: Effects,
-) -> None:
+def _consolidate(tables: _Overlay, record: Record, batch: Batch, policy: Policy, effects: Effects) -> None:
     """Apply one internal record to every claim that it touches."""
-    for claim_id, arrivals in _by_claim(tables, batch, record).items():
-        table_key, claim = tables.claim(claim_id)
+    for claim_id, arrivals in _by_claim(tables, batch).items():
+        table_key, live = tables.claim(claim_id)
         if tables.applied(CLAIMS_TABLE, table_key, record):
             continue
-        if claim is None:
+        if live is None:
             if arrivals.about is None:
                 continue
-            claim = _new_claim(tables, claim_id, arrivals.about, record)
-            tables.claims[table_key] = claim
-        outcome = claims.apply(
-            claim,
-            arrivals.statements,
-            arrivals.retracted,
-            predicate=predicate_of(claim.predicate),
-            policy=policy,
-        )
+            live = tables.live(_new_claim(tables, claim_id, arrivals.about))
+            tables.claims[table_key] = live
+        outcome = live.apply(arrivals.statements, arrivals.retracted, tables.shelf, epoch=record.offset)
         if outcome.changed:
             tables.dirty_claims.add(table_key)
-        effects.outputs.extend(_outputs(claim, outcome, arrivals, record, policy))
+        effects.outputs.extend(_outputs(live.claim, outcome, arrivals, record, policy))
 
 
-def _by_claim(tables: _Overlay, batch: Batch, record: Record) -> dict[ClaimId, Arrivals]:
+def _by_claim(tables: _Overlay, batch: Batch) -> dict[ClaimId, Arrivals]:
     """The batch by claim, in order of first appearance; a retract goes to every claim of its subject."""
     found: dict[ClaimId, Arrivals] = {}
     for entry in batch.entries:
@@ -146,11 +177,11 @@ def _by_claim(tables: _Overlay, batch: Batch, record: Record) -> dict[ClaimId, A
             arrivals.statements.append(usable.statement)
             arrivals.entries[usable.statement.content_hash] = entry
         else:
-            _retract(tables, usable, record, found)
+            _retract(tables, usable, found)
     return found
 
 
-def _retract(tables: _Overlay, usable: Retract, record: Record, found: dict[ClaimId, Arrivals]) -> None:
+def _retract(tables: _Overlay, usable: Retract, found: dict[ClaimId, Arrivals]) -> None:
     assert usable.namespace is not None and usable.subject is not None
     table_key, subject = tables.subject(usable.namespace, usable.subject)
     if usable.observation_id not in subject.retracted:
@@ -161,7 +192,7 @@ def _retract(tables: _Overlay, usable: Retract, record: Record, found: dict[Clai
     # A claim of this subject that is new in this very batch gets the tombstone from the subject.
 
 
-def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str], record: Record) -> Claim:
+def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str]) -> Claim:
     """A claim, entered at its subject, with the tombstones that were there before it."""
     namespace, subject_name, predicate = about
     table_key, subject = tables.subject(namespace, subject_name)
@@ -173,6 +204,7 @@ def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str],
         namespace=namespace,
         subject=subject_name,
         predicate=predicate,
+        layout=claims.layout_of(tables.predicate_of(predicate)),
         retracted=sorted(subject.retracted),
     )
 

@@ -1,16 +1,18 @@
-"""What the fold yields: episodes, and the one role that each statement plays.
+"""What the fold yields: episodes, and the roles that statements play.
 
-An episode is a span of time in which one cluster holds for one claim. It becomes a fact when it
-gets its id and its spelling (`state.facts`). Nothing here decides anything.
+An episode is a span of time in which one cluster holds for one claim, with its counts. It becomes a fact
+when it gets its id (`state.facts`). Nothing here decides anything.
 """
 
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
 
-from state.instants import Granularity, Instant
-from state.votes import Cluster
+import msgspec
+
+from state.fold_state import Cluster, Side, SpellingCount
+from state.instants import Instant
+from state.statements import ObservationId, Spelling
 
 
 class Reason(enum.StrEnum):
@@ -34,24 +36,23 @@ class Role(enum.StrEnum):
     DUPLICATE = "duplicate"
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One finite bound of an episode: the instant, and how finely the evidence gave it."""
 
     at: Instant
-    granularity: Granularity
+    granularity: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ballot:
+class Ballot(msgspec.Struct, frozen=True, array_like=True):
     """The count that ended an episode: `n_for` the rival against `n_held`, of the newest votes.
 
-    `rival` is the winning cluster; the fact's own where a denial of it won (`denial`). `decided_at` is the effective time at
-    which the decision fell (the boundary that it set lies at or before it), `observed_at` when the
-    deciding statement was made: what drift counts by.
+    `rival` is the winning cluster, `spelling` how it was last spelled; where `denial` a denial of the
+    fact itself won. `decided_at` is the effective time at which the decision fell (the boundary that it
+    set lies at or before it), `observed_at` when the deciding statement was made: drift counts by it.
     """
 
     rival: Cluster
+    spelling: Spelling | None
     denial: bool
     n_for: int
     n_held: int
@@ -60,32 +61,32 @@ class Ballot:
     observed_at: Instant
 
 
-@dataclass(slots=True)
-class Episode:
+class Episode(msgspec.Struct, array_like=True):
     """One span in which `cluster` holds. Open while `reason` is None.
 
-    `lo` is None where the start is unknown. `hi` may lie in the future: whether the fact is open is
-    a question with an instant in it, answered on read (`state.facts.state_at`). `opened_by` are the
-    statements from before `lo` that opened it, `closed_by` the denials that closed it (indexes).
+    `lo` is None where the start is unknown. `hi` may lie in the future: whether the fact is open is a
+    question with an instant in it, answered on read. `form` is the cluster's first form and `ordinal`
+    the number of the episode among the cluster's, from 0. `since` is the start of the fact that ended
+    when this one opened with the votes cast during it, else None. `follower` names, by first form and
+    ordinal, the episode that took this one's place. `rivals` are (side, spelling), strongest first.
     """
 
     cluster: Cluster
+    form: str
+    ordinal: int
     lo: Edge | None
     hi: Edge | None = None
     reason: Reason | None = None
     ballot: Ballot | None = None
+    since: Instant | None = None
+    follower: tuple[str, int] | None = None
     contested: bool = False
-    rivals: tuple[tuple[Cluster, bool], ...] = ()
-    opened_by: frozenset[int] = frozenset()
-    closed_by: frozenset[int] = frozenset()
-
-
-@dataclass(slots=True)
-class Folded:
-    """The outcome of a fold.
-
-    `roles[i]` is (role, index of the episode in `episodes` or None) of statement i of the evidence.
-    """
-
-    episodes: list[Episode] = field(default_factory=list)
-    roles: list[tuple[Role, int | None]] = field(default_factory=list)
+    rivals: list[tuple[Side, Spelling | None]] = []
+    support: int = 0
+    dissent: int = 0
+    observations: int = 0
+    spellings: list[SpellingCount] = []
+    subject: str = ""
+    predicate: str = ""
+    supported_by: list[ObservationId] = []
+    dissented_by: list[ObservationId] = []

@@ -7,20 +7,18 @@ is open is always answered at an instant (`state_at`), because its end may lie i
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 import msgspec
 
-from state.episodes import Ballot, Edge, Episode, Folded, Reason, Role
+from state.episodes import Ballot, Episode, Reason
+from state.fold_state import Side, SpellingCount
 from state.identity import ClaimId, FactId, fact_id
 from state.instants import Granularity, Instant
 from state.interval import Bound, Certainty, Interval
-from state.statements import ObservationId, Place, Spelling, Statement
-from state.votes import Cluster, voter
+from state.statements import ObservationId, Spelling
 
 DEFINITE_FROM = 10  # votes; below it a bound is a guess from few voices (DESIGN 4.9)
-NAMED_MAX = 16  # observation ids named in an event; all of them are found by `why`
 
 
 class State(enum.StrEnum):
@@ -39,7 +37,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     written as "not …"; empty unless contested. `support` and `dissent` count votes, `observations`
     counts supporting statements. `form` is the cluster's first form and, with `ordinal`, names the
     fact within its claim. `votes` says in words what ended it. `subject` and `predicate` are spelled as
-    most of the claim's evidence spells them; `declared` says whether a registry knows the predicate.
+    its newest supporting statement spells them; `declared` says whether a registry knows the predicate.
     """
 
     fact_id: FactId
@@ -106,155 +104,60 @@ _NEVER_HELD = frozenset({Reason.WITHDRAWN})
 
 
 class About(msgspec.Struct, frozen=True):
-    """What all facts of one claim share: its id, its namespace, its spellings."""
+    """What all facts of one claim share."""
 
     claim: ClaimId
     namespace: str
-    subject: str
-    predicate: str
     declared: bool
 
 
-def facts_of(
-    about: About,
-    evidence: Sequence[Statement],
-    folded: Folded,
-    cluster_of: Mapping[str, Cluster],
-) -> list[Fact]:
-    """The facts of a claim in order of time, from its evidence and what the fold made of it."""
-    roles: list[dict[Role, list[Statement]]] = [{} for _ in folded.episodes]
-    first_form: dict[Cluster, str] = {}
-    for statement, (role, number) in zip(evidence, folded.roles, strict=True):
-        if number is not None:
-            roles[number].setdefault(role, []).append(statement)
-        if role is not Role.DUPLICATE and statement.votes and statement.affirmed:
-            first_form.setdefault(cluster_of.get(statement.form, statement.form), statement.form)
-    order = sorted(range(len(folded.episodes)), key=lambda i: _starts(folded.episodes[i]))
-    spelled = Spellings(evidence, cluster_of)
-    ordinals: dict[Cluster, int] = {}
-    ids: dict[int, FactId] = {}
-    previous: dict[Cluster, FactId] = {}
-    built: list[Fact] = []
-    numbers = {}
-    for number in order:
-        cluster = folded.episodes[number].cluster
-        numbers[number] = ordinals.get(cluster, 0)
-        ordinals[cluster] = numbers[number] + 1
-        ids[number] = fact_id(about.claim, first_form[cluster], numbers[number])
-    followers = _followers(folded.episodes, order, ids)
-    for number in order:
-        episode = folded.episodes[number]
-        built.append(
-            _build(
-                about,
-                episode,
-                roles[number],
-                cluster_of,
-                name=(ids[number], first_form[episode.cluster], numbers[number]),
-                previous=previous.get(episode.cluster),
-                follower=followers.get(number),
-                spelled=spelled,
-            )
-        )
-        previous[episode.cluster] = ids[number]
-    return built
-
-
-def _starts(episode: Episode) -> tuple[int, str]:
-    return (episode.lo.at if episode.lo else -(2**63), episode.cluster)
-
-
-def _followers(
-    episodes: Sequence[Episode], order: Sequence[int], ids: Mapping[int, FactId]
-) -> dict[int, FactId]:
-    """For each outvoted episode, the fact of the rival that begins where it ends."""
-    begins = {(e.cluster, e.lo.at): ids[i] for i in order if (e := episodes[i]).lo is not None}
-    found = {}
-    for number in order:
-        episode = episodes[number]
-        if episode.reason is Reason.OUTVOTED and episode.ballot is not None and episode.hi is not None:
-            successor = begins.get((episode.ballot.rival, episode.hi.at))
-            if successor is not None:
-                found[number] = successor
-    return found
-
-
-def _build(
-    about: About,
-    episode: Episode,
-    roles: Mapping[Role, list[Statement]],
-    cluster_of: Mapping[str, Cluster],
-    *,
-    name: tuple[FactId, str, int],
-    previous: FactId | None,
-    follower: FactId | None,
-    spelled: Spellings,
-) -> Fact:
-    supporting = roles.get(Role.SUPPORT, [])
-    dissenting = roles.get(Role.DISSENT, [])
+def build(about: About, episode: Episode) -> Fact:
+    """The fact of an episode: the same content, with ids in the place of names and words for counts."""
     ballot = episode.ballot
+    previous = None
+    if episode.ordinal:
+        previous = fact_id(about.claim, episode.form, episode.ordinal - 1)
     return Fact(
-        fact_id=name[0],
+        fact_id=fact_id(about.claim, episode.form, episode.ordinal),
         claim=about.claim,
         namespace=about.namespace,
-        subject=about.subject,
-        predicate=about.predicate,
+        subject=episode.subject,
+        predicate=episode.predicate,
         declared=about.declared,
-        form=name[1],
-        ordinal=name[2],
-        object=shown_spelling(supporting) if supporting else spelled.of(episode.cluster),
+        form=episode.form,
+        ordinal=episode.ordinal,
+        object=shown_spelling(episode.spellings),
         lo=episode.lo.at if episode.lo else None,
         hi=episode.hi.at if episode.hi else None,
-        lo_granularity=_granularity(episode.lo),
-        hi_granularity=_granularity(episode.hi),
+        lo_granularity=episode.lo.granularity if episode.lo else None,
+        hi_granularity=episode.hi.granularity if episode.hi else None,
         reason=episode.reason.value if episode.reason else None,
         contested=episode.contested,
-        rivals=tuple(spelled.side(cluster, affirmed) for cluster, affirmed in episode.rivals),
-        support=len({voter(statement) for statement in supporting}),
-        dissent=len({(cluster_of.get(s.form, s.form), s.affirmed, voter(s)) for s in dissenting}),
-        observations=len(supporting),
-        votes=_in_words(ballot, spelled) if ballot else None,
+        rivals=tuple(_side_in_words(side, spelling) for side, spelling in episode.rivals),
+        support=episode.support,
+        dissent=episode.dissent,
+        observations=episode.observations,
+        votes=_in_words(ballot) if ballot else None,
         decided_at=ballot.decided_at if ballot else None,
         decided_observed_at=ballot.observed_at if ballot else None,
         previous_fact_id=previous,
-        invalidated_by=follower,
-        supported_by=tuple(s.observation_id for s in supporting[-NAMED_MAX:]),
-        dissented_by=tuple(s.observation_id for s in dissenting[-NAMED_MAX:]),
+        invalidated_by=fact_id(about.claim, *episode.follower) if episode.follower else None,
+        supported_by=tuple(episode.supported_by),
+        dissented_by=tuple(episode.dissented_by),
     )
 
 
-def _granularity(edge: Edge | None) -> str | None:
-    return edge.granularity.value if edge else None
-
-
-def _in_words(ballot: Ballot, spelled: Spellings) -> str:
+def _in_words(ballot: Ballot) -> str:
     """The count that ended a fact, as a person would say it: "outvoted 3:2 of the last 5 by Oslo"."""
     verb = "denied" if ballot.denial else "outvoted"
-    by = "" if ballot.denial else f" by {as_text(spelled.of(ballot.rival))}"
+    by = "" if ballot.denial else f" by {as_text(ballot.spelling)}"
     later = ", all later than its last statement" if ballot.clean_switch else ""
     return f"{verb} {ballot.n_for}:{ballot.n_held} of the last {ballot.n_for + ballot.n_held}{by}{later}"
 
 
-class Spellings:
-    """How the clusters of one claim are written, read from its evidence when first asked."""
-
-    def __init__(self, evidence: Sequence[Statement], cluster_of: Mapping[str, Cluster]) -> None:
-        self._evidence = evidence
-        self._cluster_of = cluster_of
-        self._found: dict[Cluster, Spelling | None] = {}
-
-    def of(self, cluster: Cluster) -> Spelling | None:
-        """The shown spelling of a cluster over all its statements."""
-        if cluster not in self._found:
-            self._found[cluster] = shown_spelling(
-                s for s in self._evidence if self._cluster_of.get(s.form, s.form) == cluster
-            )
-        return self._found[cluster]
-
-    def side(self, cluster: Cluster, affirmed: bool) -> str:
-        """A side of a vote in words: the spelling, or "not …" for a denial."""
-        text = as_text(self.of(cluster))
-        return text if affirmed else f"not {text}".rstrip()
+def _side_in_words(side: Side, spelling: Spelling | None) -> str:
+    text = as_text(spelling)
+    return text if side[1] else f"not {text}".rstrip()
 
 
 def as_text(spelling: Spelling | None) -> str:
@@ -266,23 +169,8 @@ def as_text(spelling: Spelling | None) -> str:
     return str(spelling)
 
 
-def shown_spelling(statements: Iterable[Statement]) -> Spelling | None:
+def shown_spelling(counts: Sequence[SpellingCount]) -> Spelling | None:
     """How an object is shown: the most frequent spelling, then the most recent, then the smallest."""
-    return most_frequent((statement.spelling, statement.place) for statement in statements)
-
-
-SpellingT = TypeVar("SpellingT", bound=Spelling | None)
-
-
-def most_frequent(uses: Iterable[tuple[SpellingT, Place]]) -> SpellingT:
-    """The spelling used most often, then the one used latest, then the smallest; uses must not be empty."""
-    counts: dict[tuple[type, SpellingT], tuple[int, Place]] = {}
-    for spelling, place in uses:
-        key = (type(spelling), spelling)
-        n, newest = counts.get(key, (0, place))
-        counts[key] = (n + 1, max(newest, place))
     if len(counts) == 1:
-        return next(iter(counts))[1]
-    return min(
-        counts.items(), key=lambda item: (-item[1][0], -item[1][1][0], -item[1][1][1], repr(item[0][1]))
-    )[0][1]
+        return counts[0].spelling
+    return min(counts, key=lambda c: (-c.n, -c.newest[0], -c.newest[1], repr(c.spelling))).spelling

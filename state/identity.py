@@ -6,6 +6,7 @@ forge a separator: ("a|b", "c") and ("a", "b|c") are different arrays.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import blake2b, sha1
 from typing import Final, NewType
 from uuid import UUID
@@ -34,6 +35,7 @@ def claim_id(namespace: str, subject: str, predicate: str) -> ClaimId:
     return ClaimId(derive("claim", namespace, subject, predicate))
 
 
+@lru_cache(maxsize=65_536)  # an open fact is published again and again
 def fact_id(claim: ClaimId, form: str, ordinal: int) -> FactId:
     """The id of the `ordinal`-th episode (from 0) of the cluster whose first form is `form`."""
     return FactId(derive("fact", claim, form, ordinal))

@@ -1,20 +1,27 @@
-"""The fold of one single-valued claim: evidence in order of time in, episodes out (DESIGN 4.4-4.7).
+"""One step of the fold of a single-valued claim: what the statements of one instant decide (DESIGN 4.4-4.7).
 
-Time is cut into periods, each a fact or a gap. At every instant the ends come first, then all votes
-of the instant together, then one decision. What took effect before a period began never counts
-against it. A pure function of the evidence, the clusters and the policy: the order of arrival, ids
-and clocks have no way in.
+Time is cut into periods, each a fact or a gap. At every instant the ends come first, then all votes of
+the instant together, then one decision. What took effect before a period began never counts against it.
+A function of the state before, the statements of the instant and the policy; earlier evidence is looked
+up only to date a boundary and to count again what lies behind it. The order of arrival, ids and clocks
+have no way in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from state.episodes import Ballot, Edge, Episode, Reason
+from state.fold_state import (
+    AFTER_ALL, LONG_AGO, NAMED_MAX, Cluster, ClusterState, End, FoldState, Mark, OpenFact, Report, Side,
+    SpellingCount, Vote,
+)  # fmt: skip
 from state.instants import Granularity, Instant
-from state.statements import Place, Statement
-from state.votes import BEFORE_ALL, LONG_AGO, Box, Cluster, Side, Vote, latest, seats, voter
+from state.statements import ObservationId, Place, Statement, restatement_key, voter
+from state.votes import cast, latest, newest, seats, withdraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +38,498 @@ class Policy:
     version: str = "1"
 
 
-@dataclass(slots=True)
-class Run:
-    """What a document says at its newest place, and since when without interruption, for each side."""
+class History(Protocol):
+    """The evidence behind the state, looked up only where a count needs it."""
 
-    place: Place
-    began: dict[Side, Instant]
-    before: dict[Side, Instant] = field(default_factory=dict)
+    def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
+        """Statements that take part and took effect in [effective_from, before), in their order."""
+        ...
+
+    def previous(self, statement: Statement) -> Instant | None:
+        """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
+        ...
+
+    def began(self, statement_who: str, form_side: Side, place: Place) -> Instant:
+        """Since when the document, at `place`, says this without having said anything else in between."""
+        ...
+
+    def cluster(self, statement: Statement) -> Cluster:
+        """The cluster of a statement's form."""
+        ...
+
+
+@dataclass(slots=True)
+class Fold:
+    """A walk over the evidence: the state so far, and the episodes that were closed on the way."""
+
+    state: FoldState
+    history: History
+    policy: Policy
+    closed: list[Episode] = field(default_factory=list)
+    votes_until: Instant = AFTER_ALL
+    """What takes effect later is scheduled: it opens and closes, but casts no vote."""
+
+    # -- the walk ---------------------------------------------------------------------------
+
+    def step(self, at: Instant, group: Sequence[Statement], *, scheduled: bool = False) -> None:
+        """Fold the statements that stand at one instant, and every end up to it.
+
+        `group` is in the order of evidence. `scheduled` says that the instant lies after everything
+        observed: its statements open or close there without a vote.
+        """
+        self.advance(at)
+        self._instant(at, group, scheduled)
+
+    def advance(self, before: Instant) -> None:
+        """Fold the ends that come before an instant."""
+        ends = self.state.ends
+        while ends and ends[0].at < before:
+            self._instant(ends[0].at, (), scheduled=False)
+
+    def _instant(self, at: Instant, group: Sequence[Statement], scheduled: bool) -> None:
+        """Ends, then votes, then one decision, then the count of what was said now."""
+        state = self.state
+        state.at = at
+        speaking = group
+        reports: Sequence[Statement] = ()
+        if len(group) > 1 or (group and (group[0].is_late_end or not group[0].votes)):
+            speaking = distinct(s for s in group if s.votes and not s.is_late_end)
+            reports = distinct(s for s in group if s.votes and s.is_late_end and s.affirmed)
+        ended: OpenFact | None = None
+        if reports or (state.ends and state.ends[0].at == at):
+            ended = self._end(at, reports, speaking)
+        if scheduled and speaking:
+            self._follow_schedule(speaking)
+            if state.open is None and ended is not None:
+                self._settle_gap(at, [], ended)
+        else:
+            said = [(self.history.cluster(s), s) for s in speaking]
+            for cluster, statement in said:
+                self._cast(cluster, statement)
+            if state.open is None:
+                self._settle_gap(at, said, ended)
+            elif said:
+                self._settle_fact(state.open, at, said)
+        held = state.open
+        if held is not None and speaking:
+            self._count(held, speaking)
+
+    # -- ends -------------------------------------------------------------------------------
+
+    def _end(self, at: Instant, reports: Sequence[Statement], speaking: Sequence[Statement]) -> OpenFact | None:
+        """Let bounded votes leave; end the open fact, and return it, if its evidence says so."""
+        state, held = self.state, self.state.open
+        granularities: list[str] = []
+        while state.ends and state.ends[0].at == at:
+            end = state.ends.pop(0)
+            withdraw(state.clusters[end.cluster], end.affirmed, end.who, end.place, at)
+            if held is not None and end.affirmed and end.cluster == held.cluster:
+                granularities.append(end.granularity)
+        for statement in reports:
+            cluster = self.history.cluster(statement)
+            state.reports.append(_report(cluster, statement))
+            if held is not None and cluster == held.cluster:
+                granularities.append(statement.hi_granularity or "day")
+        if held is None or not granularities or self._goes_on(held.cluster, at, speaking):
+            return None
+        granularity = finest(granularities)
+        self._close(held, Edge(at, granularity), Reason.ENDED, None)
+        gone = state.clusters[held.cluster]
+        gone.affirmed.clear()
+        gone.bounded_affirmed.clear()
+        state.gap_edge = granularity
+        return held
+
+    def _goes_on(self, cluster: Cluster, at: Instant, speaking: Sequence[Statement]) -> bool:
+        """Whether an affirmed statement that started by `at` says that the cluster holds beyond it."""
+        held = self.state.clusters[cluster]
+        return (
+            (held.ends_latest is not None and held.ends_latest > at)
+            or (held.endless_known is not None and held.endless_known >= at)
+            or any(s.affirmed and self.history.cluster(s) == cluster for s in speaking)
+        )
+
+    # -- votes ------------------------------------------------------------------------------
+
+    def _cast(self, cluster: Cluster, statement: Statement) -> None:
+        """Enter one statement: its vote, up to when it says that its value holds, and its mark."""
+        state = self.state
+        found = state.clusters.get(cluster)
+        if found is None:
+            found = state.clusters[cluster] = ClusterState()
+        affirmed, place = statement.affirmed, statement.place
+        who, ends_at = voter(statement), statement.valid_to
+        cast(found, affirmed, Vote(place, who, ends_at), self.policy.window)
+        if ends_at is not None:
+            granularity = statement.hi_granularity or "day"
+            insort(state.ends, End(ends_at, cluster, affirmed, who, place, granularity))
+        if affirmed:
+            self._note_validity(found, statement)
+        if found.spelled_at is None or place > found.spelled_at:
+            found.spelling, found.spelled_at = statement.spelling, place
+        elif place == found.spelled_at and repr(statement.spelling) < repr(found.spelling):
+            found.spelling = statement.spelling
+        state.recent[cluster] = True
+        held = state.open
+        if held is None:
+            return
+        if affirmed and cluster == held.cluster:
+            for name in state.recent:
+                other = state.clusters[name]
+                other.since_affirmed.clear()
+                other.since_denied.clear()
+        elif statement.effective_at > held.lo and place > (state.clusters[held.cluster].last or LONG_AGO):
+            _mark(found, statement)
+
+    def _note_validity(self, cluster: ClusterState, statement: Statement) -> None:
+        """Remember up to when the affirmed statements of a cluster say that it holds, and its first form."""
+        cluster.last = statement.place
+        if cluster.first_form is None:
+            cluster.first_form, cluster.first_at = statement.form, statement.place
+        elif statement.place == cluster.first_at and statement.form < cluster.first_form:
+            cluster.first_form = statement.form
+        if statement.valid_to is None:
+            known = max(statement.observed_at, statement.effective_at)
+            if cluster.endless_known is None or known > cluster.endless_known:
+                cluster.endless_known = known
+        elif cluster.ends_latest is None or statement.valid_to > cluster.ends_latest:
+            cluster.ends_latest = statement.valid_to
+
+    def _stands(self, cluster: ClusterState, since: Instant) -> bool:
+        """Unless its own denials are more, or as many with a latest vote at least as late."""
+        if not cluster.denied and not cluster.bounded_denied:
+            return True
+        window = self.policy.window
+        denials = newest(cluster, False, window, since)
+        if not denials:
+            return True
+        affirmed = newest(cluster, True, window, since)
+        if len(denials) != len(affirmed):
+            return len(denials) < len(affirmed)
+        return latest(denials) < latest(affirmed)
+
+    # -- decisions --------------------------------------------------------------------------
+
+    def _best_standing(self, since: Instant, among: Iterable[Cluster]) -> Cluster | None:
+        """The strongest standing cluster by its votes since an instant, or None."""
+        candidates = []
+        for name in among:
+            cluster = self.state.clusters[name]
+            votes = newest(cluster, True, self.policy.window, since)
+            if votes and self._stands(cluster, since):
+                candidates.append((rank(name, True, votes), name))
+        return min(candidates)[1] if candidates else None
+
+    def _settle_gap(self, at: Instant, said: list[tuple[Cluster, Statement]], ended: OpenFact | None) -> None:
+        """Open a fact for the best standing cluster voted for now, or during the fact that ended now."""
+        state = self.state
+        since = state.period_from if ended is None else ended.lo
+        among = {cluster for cluster, s in said if s.affirmed} if ended is None else set(state.recent)
+        best = self._best_standing(since, among) if among else None
+        if best is None:
+            if ended is not None:
+                state.recent = {cluster: True for cluster, _ in said}
+            return
+        stated = [s.lo_granularity for c, s in said if s.affirmed and c == best]
+        opened = self._open(best, Edge(at, finest(stated) if stated else state.gap_edge or "day"))
+        state.recent = {cluster: True for cluster, _ in said}
+        if ended is not None:
+            opened.since = ended.lo
+            during = self.history.since(ended.lo, at)
+            self._carry(opened, during)
+            self._discount(self.closed[-1], opened, during)
+            state.recent[best] = True
+
+    def _rivals(self, held: OpenFact) -> list[tuple[Side, Sequence[Vote]]]:
+        """Standing other clusters and the denial of the held one, strongest first."""
+        state, window = self.state, self.policy.window
+        found: list[tuple[tuple[int, int, int, str, bool], Side, Sequence[Vote]]] = []
+        for name in state.recent:
+            cluster = state.clusters[name]
+            affirmed = name != held.cluster
+            votes = newest(cluster, affirmed, window, state.period_from)
+            if votes and (not affirmed or self._stands(cluster, state.period_from)):
+                found.append((rank(name, affirmed, votes), (name, affirmed), votes))
+        if len(found) > 1:
+            found.sort(key=lambda item: item[0])
+        return [(side, votes) for _, side, votes in found]
+
+    def _settle_fact(self, held: OpenFact, at: Instant, said: list[tuple[Cluster, Statement]]) -> None:
+        """Invalidate the open fact if its top rival, voted for at this instant, has won."""
+        if all(s.affirmed and cluster == held.cluster for cluster, s in said):
+            return
+        rivals = self._rivals(held)
+        if not rivals:
+            return
+        side, against = rivals[0]
+        if not any((cluster, s.affirmed) == side for cluster, s in said):
+            return
+        own = newest(self.state.clusters[held.cluster], True, self.policy.window)
+        n_for, n_held = seats((against, own), self.policy.window)
+        clean = n_for >= n_held and self._is_clean_switch(held, side, against, n_for)
+        if not clean and n_for < n_held + self.policy.lead:
+            return
+        boundary = self._boundary(held, side, at, said)
+        if boundary is not None:
+            spelling = self.state.clusters[side[0]].spelling
+            ballot = Ballot(side[0], spelling, not side[1], n_for, n_held, clean, *against[-1].place)
+            self._replace(held, side, boundary, ballot, at, said)
+
+    def _is_clean_switch(self, held: OpenFact, side: Side, against: Sequence[Vote], n_for: int) -> bool:
+        """All votes that count are later than the fact's last statement, one from a fresh document."""
+        if n_for == 0:
+            return False
+        oldest = against[-n_for].place
+        if oldest <= (self.state.clusters[held.cluster].last or LONG_AGO):
+            return False
+        counted = [vote for vote in against if vote.place >= oldest]
+        return any(not is_document(vote.who) for vote in counted) or any(
+            self.history.began(vote.who, side, vote.place) >= held.lo for vote in counted
+        )
+
+    def _boundary(
+        self, held: OpenFact, side: Side, at: Instant, said: list[tuple[Cluster, Statement]]
+    ) -> Edge | None:
+        """Where the fact ends: the first live statement for the rival after the fact's last.
+
+        A rival that wins although the fact was stated again at this very instant has none; then the
+        change is dated here. Nothing ends at its own start.
+        """
+        cluster = self.state.clusters[side[0]]
+        for mark in cluster.since_affirmed if side[1] else cluster.since_denied:
+            if mark.ends_at is None or mark.ends_at > at:
+                return Edge(mark.at, mark.granularity)
+        if at <= held.lo:
+            return None
+        return Edge(at, finest(s.lo_granularity for c, s in said if (c, s.affirmed) == side))
+
+    def _replace(
+        self,
+        held: OpenFact,
+        side: Side,
+        boundary: Edge,
+        ballot: Ballot,
+        at: Instant,
+        said: list[tuple[Cluster, Statement]],
+    ) -> None:
+        """Close the fact at the boundary and let the new period begin there."""
+        state, history = self.state, self.history
+        behind = history.since(boundary.at, at)
+        if any(s.affirmed and history.cluster(s) == held.cluster for s in behind):
+            held = self._recount(held, boundary.at)
+        else:
+            self._uncount(held, behind)
+        closed = self._close(held, boundary, Reason.OUTVOTED if side[1] else Reason.DENIED, ballot)
+        spoken = [(history.cluster(s), s) for s in behind] + said
+        state.recent = {cluster: True for cluster, _ in spoken}
+        if side[1]:
+            opened = self._open(side[0], boundary)
+            closed.follower = (state.clusters[side[0]].first_form or "", opened.ordinal)
+        else:
+            denied = state.clusters[side[0]]
+            denied.affirmed.clear()
+            denied.bounded_affirmed.clear()
+            best = self._best_standing(boundary.at, state.recent)
+            if best is None:
+                return
+            opened = self._open(best, _first_live(spoken, best, at))
+            spoken = [(c, s) for c, s in spoken if s.effective_at >= opened.lo]
+            state.recent = {cluster: True for cluster, _ in spoken}
+        last = state.clusters[opened.cluster].last or LONG_AGO
+        for cluster, statement in spoken:
+            if statement.place > last and statement.effective_at > opened.lo:
+                _mark(state.clusters[cluster], statement)
+        self._count(opened, [s for s in behind if s.effective_at >= opened.lo])
+
+    def _follow_schedule(self, speaking: Sequence[Statement]) -> None:
+        """What starts after everything observed opens there, without a vote (DESIGN 4.6)."""
+        state = self.state
+        said: dict[Cluster, ClusterState] = {}
+        edges: dict[Side, list[str]] = {}
+        for statement in speaking:
+            name = self.history.cluster(statement)
+            vote = Vote(statement.place, voter(statement), None)
+            cast(said.setdefault(name, ClusterState()), statement.affirmed, vote, len(speaking))
+            edges.setdefault((name, statement.affirmed), []).append(statement.lo_granularity)
+            cluster = state.clusters.setdefault(name, ClusterState())
+            if statement.affirmed:
+                self._note_validity(cluster, statement)
+                if statement.valid_to is not None:
+                    end = End(
+                        statement.valid_to, name, True, voter(statement), statement.place,
+                        statement.hi_granularity or "day",
+                    )  # fmt: skip
+                    insort(state.ends, end)
+            if cluster.spelled_at is None:
+                cluster.spelling, cluster.spelled_at = statement.spelling, statement.place
+        standing = [
+            (rank(name, True, votes.affirmed), name)
+            for name, votes in said.items()
+            if votes.affirmed
+            and (len(votes.affirmed), latest(votes.affirmed)) > (len(votes.denied), latest(votes.denied))
+        ]
+        best = min(standing)[1] if standing else None
+        held = state.open
+        if held is not None:
+            if best == held.cluster:
+                return
+            against = said[held.cluster].denied if held.cluster in said else []
+            if against and held.cluster not in {name for _, name in standing}:
+                edge = Edge(state.at, finest(edges[(held.cluster, False)]))
+                spelling = state.clusters[held.cluster].spelling
+                ballot = Ballot(held.cluster, spelling, True, len(against), 0, True, *against[-1].place)
+                self._close(held, edge, Reason.DENIED, ballot)
+            elif best is not None:
+                self._close(held, Edge(state.at, finest(edges[(best, True)])), Reason.ENDED, None)
+        if best is not None and state.open is None:
+            self._open(best, Edge(state.at, finest(edges[(best, True)])))
+
+    # -- facts ------------------------------------------------------------------------------
+
+    def _open(self, cluster: Cluster, lo: Edge) -> OpenFact:
+        state = self.state
+        found = state.clusters[cluster]
+        state.open = OpenFact(cluster, lo.at, lo.granularity, found.n_facts)
+        found.n_facts += 1
+        state.period_from = lo.at
+        state.gap_edge = None
+        return state.open
+
+    def _close(self, held: OpenFact, hi: Edge, reason: Reason, ballot: Ballot | None) -> Episode:
+        state = self.state
+        assert held.lo < hi.at
+        for name in state.recent:
+            cluster = state.clusters[name]
+            cluster.since_affirmed.clear()
+            cluster.since_denied.clear()
+        closed = self.as_episode(held)
+        closed.hi, closed.reason, closed.ballot = hi, reason, ballot
+        self.closed.append(closed)
+        state.open = None
+        state.period_from = hi.at
+        return closed
+
+    def as_episode(self, held: OpenFact) -> Episode:
+        """The open fact as an episode without an end."""
+        return Episode(
+            cluster=held.cluster,
+            form=self.state.clusters[held.cluster].first_form or "",
+            ordinal=held.ordinal,
+            lo=Edge(held.lo, held.lo_granularity),
+            since=held.since,
+            support=held.support,
+            dissent=held.dissent,
+            observations=held.observations,
+            spellings=list(held.spellings),
+            subject=held.subject,
+            predicate=held.predicate,
+            supported_by=list(held.supported_by),
+            dissented_by=list(held.dissented_by),
+        )
+
+    def judge_contest(self, episode: Episode) -> None:
+        """Say whether the open fact is contested now, and by whom, on its episode."""
+        held = self.state.open
+        assert held is not None
+        rivals = self._rivals(held)
+        if not rivals:
+            return
+        own = newest(self.state.clusters[held.cluster], True, self.policy.window)
+        n_own, *n_against = seats((own, *(votes for _, votes in rivals)), self.policy.window)
+        against = sum(n_against)
+        episode.contested = against * 100 > self.policy.contested_above * (n_own + against)
+        if episode.contested:
+            episode.rivals = [(side, self.state.clusters[side[0]].spelling) for side, _ in rivals]
+
+    # -- counts -----------------------------------------------------------------------------
+
+    def _voices(self, held: OpenFact, statements: Sequence[Statement]) -> Iterator[tuple[Statement, bool, bool]]:
+        """Each statement that takes a side, whether it is for the fact, and whether its voice is new there.
+
+        A document's voice is new when it says this for the first time within the fact; what it says twice
+        at one place counts once, whichever id comes first.
+        """
+        here: set[tuple[str, Cluster, bool]] = set()
+        place: Place | None = None
+        for statement in statements:
+            cluster, affirmed = self.history.cluster(statement), statement.affirmed
+            supports = affirmed and cluster == held.cluster
+            if not affirmed and cluster != held.cluster:
+                continue
+            if statement.document is None:
+                yield statement, supports, True
+                continue
+            if statement.place != place:
+                place = statement.place
+                here.clear()
+            who = voter(statement)
+            before = self.history.previous(statement)
+            is_new = (who, cluster, affirmed) not in here and (
+                before is None or (before < held.lo and not (supports and who in held.carried))
+            )
+            here.add((who, cluster, affirmed))
+            yield statement, supports, is_new
+
+    def _count(self, held: OpenFact, statements: Sequence[Statement]) -> None:
+        """Enter statements within the fact's span into its counts (DESIGN 4.9)."""
+        for statement, supports, is_new in self._voices(held, statements):
+            if supports:
+                held.support += is_new
+                enter_support(held, statement)
+            else:
+                held.dissent += is_new
+                held.dissented_by.append(statement.observation_id)
+                if len(held.dissented_by) > NAMED_MAX:
+                    del held.dissented_by[0]
+
+    def _carry(self, held: OpenFact, before: Sequence[Statement]) -> None:
+        """Enter the live statements from before the fact that opened it when another had ended."""
+        for statement in before:
+            if not self._is_carried(held, statement):
+                continue
+            who = voter(statement)
+            if who not in held.carried:
+                held.carried.append(who)
+                held.support += 1
+            enter_support(held, statement)
+
+    def _is_carried(self, held: OpenFact, statement: Statement) -> bool:
+        lives = statement.valid_to is None or statement.valid_to > held.lo
+        voted = lives and statement.affirmed and statement.effective_at <= self.votes_until
+        return voted and self.history.cluster(statement) == held.cluster
+
+    def _discount(self, ended: Episode, opened: OpenFact, during: Sequence[Statement]) -> None:
+        """What opened the next fact is its support, and no longer dissent of the one that ended."""
+        voters = set()
+        named: list[ObservationId] = []
+        for statement in during:
+            cluster = self.history.cluster(statement)
+            against = cluster != ended.cluster if statement.affirmed else cluster == ended.cluster
+            if against and not self._is_carried(opened, statement):
+                voters.add((cluster, statement.affirmed, voter(statement)))
+                named.append(statement.observation_id)
+        ended.dissent = len(voters)
+        ended.dissented_by = named[-NAMED_MAX:]
+
+    def _uncount(self, held: OpenFact, statements: Sequence[Statement]) -> None:
+        """Take out dissenting statements that turn out to belong to the next period."""
+        for statement, supports, is_new in self._voices(held, statements):
+            assert not supports, "counted again instead, see _recount"
+            held.dissent -= is_new
+            if statement.observation_id in held.dissented_by:
+                held.dissented_by.remove(statement.observation_id)
+
+    def _recount(self, held: OpenFact, before: Instant) -> OpenFact:
+        """The fact with the counts of what took effect before an instant.
+
+        Asked for when a fact ends at the very instant of its own last statement: that statement, observed
+        before the winner's, is then the next period's dissent.
+        """
+        again = OpenFact(held.cluster, held.lo, held.lo_granularity, held.ordinal, held.since)
+        if held.since is not None:
+            self._carry(again, self.history.since(held.since, held.lo))
+        self._count(again, self.history.since(held.lo, before))
+        return again
 
 
 def rank(cluster: Cluster, affirmed: bool, votes: Sequence[Vote]) -> tuple[int, int, int, str, bool]:
@@ -46,370 +538,92 @@ def rank(cluster: Cluster, affirmed: bool, votes: Sequence[Vote]) -> tuple[int, 
     return (-len(votes), -effective_at, -observed_at, cluster, not affirmed)
 
 
-class PeriodFold:
-    """Walks the evidence of one claim once. Use `fold_periods`."""
+def distinct(statements: Iterable[Statement]) -> list[Statement]:
+    """Without those that repeat another of the same document under another id (CASES F34).
 
-    def __init__(
-        self, evidence: Sequence[Statement], clusters: Sequence[Cluster], policy: Policy, horizon: Instant
-    ) -> None:
-        self.evidence = evidence
-        self.clusters = clusters
-        self.policy = policy
-        self.horizon = horizon
-        self.episodes: list[Episode] = []
-        self.open: Episode | None = None
-        self.period_from = BEFORE_ALL
-        self.boxes: dict[Side, Box] = {}
-        self.runs: dict[Hashable, Run] = {}
-        self.last: dict[Cluster, Place] = {}
-        self.since_last: dict[Side, list[int]] = {}
-        self.ends_latest: dict[Cluster, Instant] = {}
-        self.endless_known: dict[Cluster, Instant] = {}
-        self.takes_part = bytearray(len(evidence))
-        self.n_cast = 0
-
-    def run(self, counted: Sequence[int]) -> list[Episode]:
-        """Fold the statements at the indexes `counted`; judge contests as of the horizon."""
-        begins: dict[Instant, list[int]] = {}
-        ends: dict[Instant, list[int]] = {}
-        for index in counted:
-            statement = self.evidence[index]
-            if not statement.is_late_end:
-                self.takes_part[index] = True
-                begins.setdefault(statement.effective_at, []).append(index)
-            if statement.valid_to is not None:
-                ends.setdefault(statement.valid_to, []).append(index)
-        judged = False
-        for at in sorted(begins.keys() | ends.keys()):
-            if at > self.horizon and not judged:
-                self._judge_contest()
-                judged = True
-            self._fold_instant(at, begins.get(at, []), ends.get(at, []))
-        if not judged:
-            self._judge_contest()
-        return self.episodes
-
-    def _fold_instant(self, at: Instant, beginning: list[int], ending: list[int]) -> None:
-        """Ends, then votes, then one decision."""
-        ended = self._end(at, ending, beginning) if ending else None
-        if beginning and at > self.horizon:
-            self._follow_schedule(at, beginning)
-            return
-        self._cast(at, beginning)
-        if self.open is None:
-            self._settle_gap(at, beginning, ended)
-        elif beginning:
-            self._settle_fact(self.open, at, beginning)
-
-    # -- ends -------------------------------------------------------------------------------
-
-    def _end(self, at: Instant, ending: list[int], beginning: list[int]) -> Episode | None:
-        """Let bounded votes leave; end the open fact, and return it, if its evidence says so."""
-        held = self.open
-        closing: int | None = None
-        for index in ending:
-            statement, cluster = self.evidence[index], self.clusters[index]
-            box = self.boxes.get((cluster, statement.affirmed))
-            if box is not None and not statement.is_late_end:
-                box.withdraw(voter(statement), index)
-            if held is not None and statement.affirmed and held.cluster == cluster and closing is None:
-                closing = index
-        if held is None or closing is None or self._goes_on(held.cluster, at, beginning):
-            return None
-        granularity = Granularity(self.evidence[closing].hi_granularity or Granularity.DAY)
-        self._close(held, Edge(at, granularity), Reason.ENDED, None)
-        self.boxes.pop((held.cluster, True), None)
-        return held
-
-    def _goes_on(self, cluster: Cluster, at: Instant, beginning: list[int]) -> bool:
-        """Whether an affirmed statement that started by `at` says that the cluster holds beyond it."""
-        return (
-            self.ends_latest.get(cluster, BEFORE_ALL) > at
-            or self.endless_known.get(cluster, BEFORE_ALL) >= at
-            or any(self.clusters[i] == cluster and self.evidence[i].affirmed for i in beginning)
-        )
-
-    # -- votes ------------------------------------------------------------------------------
-
-    def _cast(self, at: Instant, beginning: list[int]) -> None:
-        """Enter all statements of one instant, in order of observed_at."""
-        for index in beginning:
-            statement, cluster = self.evidence[index], self.clusters[index]
-            side = (cluster, statement.affirmed)
-            who = voter(statement)
-            began_at = None if statement.document is None else self._began(who, side, statement.place)
-            vote = Vote(statement.place, began_at, statement.valid_to, index)
-            self.boxes.setdefault(side, Box()).cast(who, vote)
-            self.n_cast = index + 1
-            if statement.affirmed:
-                self._note_validity(cluster, statement)
-            self._note_since_last(index, side)
-
-    def _began(self, who: Hashable, side: Side, place: Place) -> Instant:
-        """Since when the document says this without having said anything else in between.
-
-        Two sayings at one place do not interrupt each other: which came first is not known.
-        """
-        run = self.runs.get(who)
-        if run is None:
-            run = self.runs[who] = Run(place, {})
-        elif run.place != place:
-            run.place, run.before, run.began = place, run.began, {}
-        return run.began.setdefault(side, run.before.get(side, place[0]))
-
-    def _note_validity(self, cluster: Cluster, statement: Statement) -> None:
-        """Remember up to when the affirmed statements of a cluster say that it holds."""
-        self.last[cluster] = statement.place
-        if statement.valid_to is None:
-            known = max(statement.observed_at, statement.effective_at)
-            self.endless_known[cluster] = max(self.endless_known.get(cluster, BEFORE_ALL), known)
-        else:
-            until = max(self.ends_latest.get(cluster, BEFORE_ALL), statement.valid_to)
-            self.ends_latest[cluster] = until
-
-    def _note_since_last(self, index: int, side: Side) -> None:
-        """Collect, for each side, what was said after the open fact's last statement and start."""
-        held = self.open
-        if held is None:
-            return
-        statement = self.evidence[index]
-        if side == (held.cluster, True):
-            self.since_last.clear()
-        elif statement.place > self.last.get(held.cluster, LONG_AGO) and statement.effective_at > self.period_from:
-            self.since_last.setdefault(side, []).append(index)
-
-    def _newest(self, side: Side, since: Instant = BEFORE_ALL) -> list[Vote]:
-        box = self.boxes.get(side)
-        return box.newest(self.policy.window, since=since) if box is not None else []
-
-    def _stands(self, cluster: Cluster, since: Instant) -> bool:
-        """Unless its own denials are more, or as many with a latest vote at least as late."""
-        denials = self._newest((cluster, False), since)
-        if not denials:
-            return True
-        affirmed = self._newest((cluster, True), since)
-        if len(denials) != len(affirmed):
-            return len(denials) < len(affirmed)
-        return latest(denials) < latest(affirmed)
-
-    # -- decisions --------------------------------------------------------------------------
-
-    def _best_standing(self, since: Instant, among: set[Cluster] | None = None) -> Cluster | None:
-        """The strongest standing cluster by its votes since an instant, or None."""
-        candidates = []
-        for (cluster, affirmed), box in self.boxes.items():
-            if not affirmed or (among is not None and cluster not in among):
-                continue
-            votes = box.newest(self.policy.window, since=since)
-            if votes and self._stands(cluster, since):
-                candidates.append((rank(cluster, True, votes), cluster))
-        return min(candidates)[1] if candidates else None
-
-    def _settle_gap(self, at: Instant, beginning: list[int], ended: Episode | None) -> None:
-        """Open a fact for the best standing cluster voted for now, or during the fact that ended now."""
-        voted_now = [i for i in beginning if self.evidence[i].affirmed]
-        if ended is not None:
-            since = ended.lo.at if ended.lo else BEFORE_ALL
-            best = self._best_standing(since)
-        elif voted_now:
-            since = self.period_from
-            best = self._best_standing(since, among={self.clusters[i] for i in voted_now})
-        else:
-            return
-        if best is None:
-            return
-        first = next((i for i in voted_now if self.clusters[i] == best), None)
-        if first is not None:
-            edge = self._edge(first)
-        else:
-            assert ended is not None and ended.hi is not None
-            edge = ended.hi
-        opened = self._open(best, edge)
-        if ended is not None:
-            opened.opened_by = frozenset(self._live((best, True), since, at))
-
-    def _live(self, side: Side, since: Instant, at: Instant) -> list[int]:
-        """Statements of a side that took effect since an instant and have not ended by `at`."""
-        found = []
-        for index in range(self.n_cast - 1, -1, -1):
-            statement = self.evidence[index]
-            if statement.effective_at < since:
-                break
-            if (
-                self.takes_part[index]
-                and (self.clusters[index], statement.affirmed) == side
-                and (statement.valid_to is None or statement.valid_to > at)
-            ):
-                found.append(index)
-        found.reverse()
-        return found
-
-    def _rivals(self, held: Episode) -> list[tuple[Side, list[Vote]]]:
-        """Standing other clusters and the denial of the held one, strongest first."""
-        found = []
-        for (cluster, affirmed), box in self.boxes.items():
-            if (cluster == held.cluster) == affirmed:
-                continue
-            votes = box.newest(self.policy.window, since=self.period_from)
-            if votes and (not affirmed or self._stands(cluster, self.period_from)):
-                found.append(((cluster, affirmed), votes))
-        found.sort(key=lambda item: rank(*item[0], item[1]))
-        return found
-
-    def _settle_fact(self, held: Episode, at: Instant, beginning: list[int]) -> None:
-        """Invalidate the open fact if its top rival, voted for at this instant, has won."""
-        voted_now = {(self.clusters[i], self.evidence[i].affirmed) for i in beginning}
-        if voted_now == {(held.cluster, True)}:
-            return
-        rivals = self._rivals(held)
-        if not rivals or rivals[0][0] not in voted_now:
-            return
-        side, against = rivals[0]
-        n_for, n_held = seats((against, self._newest((held.cluster, True))), self.policy.window)
-        clean = n_for >= n_held and self._is_clean_switch(held, against, n_for)
-        if not clean and n_for < n_held + self.policy.lead:
-            return
-        boundary = self._boundary(side, at, beginning)
-        if boundary is not None:
-            ballot = Ballot(side[0], not side[1], n_for, n_held, clean, *against[-1].place)
-            self._replace(held, side, boundary, ballot)
-
-    def _is_clean_switch(self, held: Episode, against: list[Vote], n_for: int) -> bool:
-        """All votes that count are later than the fact's last statement, one from a fresh document."""
-        if n_for == 0:
-            return False
-        oldest = against[-n_for].place
-        if oldest <= self.last.get(held.cluster, LONG_AGO):
-            return False
-        return any(
-            vote.began_at is None or vote.began_at >= self.period_from
-            for vote in against
-            if vote.place >= oldest
-        )
-
-    def _boundary(self, side: Side, at: Instant, beginning: list[int]) -> Edge | None:
-        """Where the fact ends: the first live statement for the rival after the fact's last.
-
-        A rival that wins although the fact was stated again at this very instant has none; then the
-        change is dated here. Nothing ends at its own start.
-        """
-        for index in self.since_last.get(side, ()):
-            ends_at = self.evidence[index].valid_to
-            if ends_at is None or ends_at > at:
-                return self._edge(index)
-        if at <= self.period_from:
-            return None
-        return self._edge(next(i for i in beginning if (self.clusters[i], self.evidence[i].affirmed) == side))
-
-    def _replace(self, held: Episode, side: Side, boundary: Edge, ballot: Ballot) -> None:
-        """Close the fact at the boundary and let the new period begin there."""
-        cluster, affirmed = side
-        if affirmed:
-            self._close(held, boundary, Reason.OUTVOTED, ballot)
-            self._open(cluster, boundary)
-            return
-        held.closed_by = frozenset(
-            index
-            for index in range(self.n_cast)
-            if self.takes_part[index]
-            and self.clusters[index] == cluster
-            and not self.evidence[index].affirmed
-            and self.evidence[index].effective_at >= boundary.at
-        )
-        self._close(held, boundary, Reason.DENIED, ballot)
-        self.boxes.pop((cluster, True), None)
-        best = self._best_standing(boundary.at)
-        if best is not None:
-            live = self._live((best, True), boundary.at, ballot.decided_at)
-            self._open(best, self._edge(live[0]))
-
-    def _follow_schedule(self, at: Instant, beginning: list[int]) -> None:
-        """What starts after everything observed opens there, without a vote (DESIGN 4.6)."""
-        said: dict[Side, Box] = {}
-        for index in beginning:
-            statement = self.evidence[index]
-            vote = Vote(statement.place, None, statement.valid_to, index)
-            side = (self.clusters[index], statement.affirmed)
-            said.setdefault(side, Box()).cast(voter(statement), vote)
-            if statement.affirmed:
-                self._note_validity(self.clusters[index], statement)
-        standing = []
-        for (cluster, affirmed), box in said.items():
-            denials = said[(cluster, False)].votes if (cluster, False) in said else []
-            if affirmed and (len(box.votes), latest(box.votes)) > (len(denials), latest(denials)):
-                standing.append((rank(cluster, True, box.votes), cluster, box.votes[0].index))
-        best = min(standing, default=None)
-        held = self.open
-        if held is not None:
-            if best is not None and best[1] == held.cluster:
-                return
-            denied = said.get((held.cluster, False))
-            if denied is not None and held.cluster not in {cluster for _, cluster, _ in standing}:
-                held.closed_by = frozenset(vote.index for vote in denied.votes)
-                ballot = Ballot(held.cluster, True, len(denied.votes), 0, True, *denied.votes[-1].place)
-                self._close(held, self._edge(denied.votes[0].index), Reason.DENIED, ballot)
-            elif best is not None:
-                self._close(held, self._edge(best[2]), Reason.ENDED, None)
-        if best is not None:
-            self._open(best[1], self._edge(best[2]))
-
-    # -- episodes ---------------------------------------------------------------------------
-
-    def _edge(self, index: int) -> Edge:
-        statement = self.evidence[index]
-        return Edge(statement.effective_at, Granularity(statement.lo_granularity))
-
-    def _open(self, cluster: Cluster, lo: Edge) -> Episode:
-        self.open = Episode(cluster, lo)
-        self.episodes.append(self.open)
-        self.period_from = lo.at
-        self.since_last.clear()
-        last = self.last.get(cluster, LONG_AGO)
-        recent = []
-        for index in range(self.n_cast - 1, -1, -1):
-            statement = self.evidence[index]
-            if statement.place <= last or statement.effective_at <= lo.at:
-                break
-            if self.takes_part[index]:
-                recent.append(index)
-        for index in reversed(recent):
-            side = (self.clusters[index], self.evidence[index].affirmed)
-            self.since_last.setdefault(side, []).append(index)
-        return self.open
-
-    def _close(self, held: Episode, hi: Edge, reason: Reason, ballot: Ballot | None) -> None:
-        assert held.lo is None or held.lo.at < hi.at
-        held.hi, held.reason, held.ballot = hi, reason, ballot
-        self.open = None
-        self.period_from = hi.at
-        self.since_last.clear()
-
-    def _judge_contest(self) -> None:
-        """Say whether the open fact is contested at the horizon, and by whom."""
-        held = self.open
-        if held is None:
-            return
-        rivals = self._rivals(held)
-        sides = [self._newest((held.cluster, True)), *(votes for _, votes in rivals)]
-        counts = seats(sides, self.policy.window)
-        held.contested = sum(counts[1:]) * 100 > self.policy.contested_above * sum(counts)
-        if held.contested:
-            held.rivals = tuple(side for side, _ in rivals)
-
-
-def fold_periods(
-    evidence: Sequence[Statement],
-    clusters: Sequence[Cluster],
-    counted: Sequence[int],
-    policy: Policy,
-    *,
-    horizon: Instant,
-) -> list[Episode]:
-    """The episodes of a single-valued claim, in order of time.
-
-    `evidence` is in the order of `state.statements.order`, `clusters[i]` the cluster of statement i,
-    `counted` the indexes that take part (no duplicates, nothing fed back). `horizon` is the greatest
-    observed_at of the claim: what starts after it is scheduled, not voted on. Statements that only
-    report an end close a fact here; what they add is `state.reports`. Source: DESIGN 4.4-4.7.
+    Such statements stand at one place; the one that counts is the finest dated, then the smallest in
+    spelling, so that no id decides how a fact is shown.
     """
-    return PeriodFold(evidence, clusters, policy, horizon).run(counted)
+    chosen: dict[object, int] = {}
+    found: list[Statement] = []
+    for statement in statements:
+        key = restatement_key(statement)
+        if key is not None:
+            index = chosen.get(key)
+            if index is not None:
+                if _plainness(statement) < _plainness(found[index]):
+                    found[index] = statement
+                continue
+            chosen[key] = len(found)
+        found.append(statement)
+    return found
+
+
+def _plainness(statement: Statement) -> tuple[object, ...]:
+    return (
+        -Granularity(statement.lo_granularity).rank,
+        -Granularity(statement.hi_granularity).rank if statement.hi_granularity else 0,
+        type(statement.spelling).__name__,
+        repr(statement.spelling),
+        statement.subject,
+        statement.predicate,
+    )
+
+
+def finest(granularities: Iterable[str]) -> str:
+    """The finest of some granularities; where several statements set one bound, it is theirs."""
+    return max(granularities, key=lambda name: Granularity(name).rank)
+
+
+def is_document(who: str) -> bool:
+    """Whether a voter is a document, and not a statement without one."""
+    return who[0] == "d"
+
+
+def _first_live(spoken: Iterable[tuple[Cluster, Statement]], cluster: Cluster, at: Instant) -> Edge:
+    """When the first live statement for a cluster took effect."""
+    live = [
+        s for c, s in spoken if s.affirmed and c == cluster and (s.valid_to is None or s.valid_to > at)
+    ]
+    first = min(s.effective_at for s in live)
+    return Edge(first, finest(s.lo_granularity for s in live if s.effective_at == first))
+
+
+def _mark(cluster: ClusterState, statement: Statement) -> None:
+    """Note a statement by which a boundary may be dated; behind an endless one no later one is needed."""
+    marks = cluster.since_affirmed if statement.affirmed else cluster.since_denied
+    at, granularity, ends_at = statement.effective_at, statement.lo_granularity, statement.valid_to
+    if marks and marks[-1].ends_at is None:
+        if marks[-1].at == at:
+            marks[-1] = Mark(at, finest((marks[-1].granularity, granularity)), None)
+        return
+    marks.append(Mark(at, granularity, ends_at))
+
+
+def enter_support(held: OpenFact, statement: Statement) -> None:
+    """Enter a supporting statement into a fact's spellings and names; whether it is a new vote is not asked."""
+    held.observations += 1
+    held.supported_by.append(statement.observation_id)
+    if len(held.supported_by) > NAMED_MAX:
+        del held.supported_by[0]
+    place = statement.place
+    named = (statement.subject, statement.predicate)
+    if held.named_at is None or place > held.named_at:
+        held.subject, held.predicate = named
+        held.named_at = place
+    elif place == held.named_at:
+        held.subject, held.predicate = min(named, (held.subject, held.predicate))
+    for count in held.spellings:
+        if count.spelling == statement.spelling and type(count.spelling) is type(statement.spelling):
+            count.n += 1
+            count.newest = max(count.newest, place)
+            return
+    held.spellings.append(SpellingCount(statement.spelling, 1, place))
+
+
+def _report(cluster: Cluster, statement: Statement) -> Report:
+    assert statement.valid_to is not None
+    granularity = statement.hi_granularity or "day"
+    return Report(
+        statement.valid_to, granularity, cluster, voter(statement), statement.observed_at, statement.form
+    )

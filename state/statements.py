@@ -63,9 +63,39 @@ class Statement(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=
         return self.valid_from is None and self.valid_to is not None and self.observed_at >= self.valid_to
 
 
+def position(statement: Statement) -> Instant:
+    """The instant at which the fold meets a statement: its effective time, or the end that it reports."""
+    if statement.is_late_end:
+        assert statement.valid_to is not None
+        return statement.valid_to
+    return statement.effective_at
+
+
 def order(statement: Statement) -> tuple[Instant, Instant, str]:
-    """The order of evidence: effective time, observed_at, then the id so that it is total."""
-    return (statement.effective_at, statement.observed_at, statement.observation_id)
+    """The order of evidence: position, observed_at, then the id so that it is total."""
+    return (position(statement), statement.observed_at, statement.observation_id)
+
+
+def voter(statement: Statement) -> str:
+    """Who casts this vote: the document, or the statement itself where there is none.
+
+    Starts with "d" for a document and with "o" for a statement; the length of the source keeps
+    ("a", "bc") and ("ab", "c") apart.
+    """
+    if statement.document is None:
+        return "o" + statement.observation_id
+    source = statement.source
+    if source is None:
+        return "d:" + statement.document
+    return f"d{len(source)}:{source}{statement.document}"
+
+
+def document_of(who: str) -> tuple[str | None, str]:
+    """Source and document of a voter that is a document."""
+    length, _, rest = who[1:].partition(":")
+    if not length:
+        return None, rest
+    return rest[: int(length)], rest[int(length) :]
 
 
 def restatement_key(statement: Statement) -> Hashable | None:

@@ -54,26 +54,28 @@ def as_twin(s: Statement) -> twin.Statement:
 
 
 def ours(statements: list[Statement], predicate: Predicate) -> tuple[list[tuple[object, ...]], frozenset[str]]:
-    evidence = sorted(statements, key=order)
-    folded = fold(evidence, predicate, Policy(), {})
+    folded = fold(statements, predicate, Policy(), {})
     sides: dict[tuple[int, Role], set[str]] = {}
     aside = set()
-    for s, (role, number) in zip(evidence, folded.roles, strict=True):
-        if number is None:
-            if role is not Role.DUPLICATE:
-                aside.add(s.observation_id)
-        else:
-            sides.setdefault((number, role), set()).add(s.observation_id)
+    for observation_id, (role, number) in folded.roles.items():
+        if number is not None:
+            sides.setdefault((number, role), set()).add(observation_id)
+        elif role is not Role.DUPLICATE:
+            aside.add(observation_id)
     facts = []
     for number, e in enumerate(folded.episodes):
         facts.append(
             (
                 e.cluster or None,
+                e.ordinal,
                 e.lo.at if e.lo else None,
                 e.hi.at if e.hi else None,
                 e.reason.value if e.reason else None,
-                e.contested and e.reason is None,
-                tuple(("" if affirmed else "!") + c for c, affirmed in e.rivals) if e.reason is None else (),
+                e.contested,
+                tuple(("" if affirmed else "!") + c for (c, affirmed), _ in e.rivals),
+                e.support,
+                e.dissent,
+                e.observations,
                 frozenset(sides.get((number, Role.SUPPORT), ())),
                 frozenset(sides.get((number, Role.DISSENT), ())),
                 frozenset(sides.get((number, Role.CLOSING), ())),
@@ -89,8 +91,8 @@ def theirs(statements: list[Statement], predicate: Predicate) -> tuple[list[tupl
     return sorted(
         (
             (
-                f.cluster, f.lo, f.hi, f.reason, f.contested and f.reason is None,
-                f.rivals if f.reason is None else (), f.supporting, f.dissenting, f.closing,
+                f.cluster, f.ordinal, f.lo, f.hi, f.reason, f.contested, f.rivals, f.support, f.dissent,
+                f.observations, f.supporting, f.dissenting, f.closing,
             )
             for f in facts
         ),
@@ -126,7 +128,7 @@ def test_the_order_of_arrival_and_the_ids_change_nothing(history: list[Statement
     chance.shuffle(other)
 
     def shape(statements: list[Statement]) -> list[object]:
-        folded = fold(sorted(statements, key=order), Predicate("p"), Policy(), {})
+        folded = fold(statements, Predicate("p"), Policy(), {})
         return [(e.cluster, e.lo, e.hi, e.reason, e.contested, e.rivals) for e in folded.episodes]
 
     assert shape(history) == shape(other)

@@ -1,0 +1,144 @@
+"""The pieces of a long history: full chunks of evidence, and what each document and id points to.
+
+A chunk holds some 32 statements, the state of the fold at its start, and the facts that closed within
+it. Chunks are numbered without gaps, so the one that covers an instant is found by bisection. A chunk is
+never overwritten in place: its value keeps the version before, and the reader takes the one that
+belongs to the claim's own epoch. A crash between the writes of one batch therefore leaves the old claim
+whole, and the batch is applied to it again.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from state.changes import Published
+from state.documents import Document, Saying
+from state.episodes import Episode
+from state.fold_state import FoldState
+from state.instants import Instant
+from state.shelf import Shelf
+from state.statements import Statement, position
+
+CHUNK: Final = 32  # statements; smaller: more keys for a claim; larger: late evidence folds more again
+CHUNK_MAX: Final = 16 * CHUNK  # a chunk that late evidence swells beyond this is cut anew
+
+
+class Chunk(msgspec.Struct, array_like=True):
+    """Some consecutive statements of a claim, with the fold's state before the first of them.
+
+    `closed` are the episodes that closed within it, each with the version last published.
+    """
+
+    statements: list[Statement]
+    state: FoldState
+    closed: list[tuple[Episode, Published]]
+
+
+class _Stored(msgspec.Struct, array_like=True):
+    epoch: int
+    chunk: bytes
+    epoch_before: int
+    before: bytes
+
+
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode_chunk: Final = msgspec.msgpack.Decoder(Chunk).decode
+_decode_stored: Final = msgspec.msgpack.Decoder(_Stored).decode
+_decode_document: Final = msgspec.msgpack.Decoder(Document).decode
+_decode_place: Final = msgspec.msgpack.Decoder(tuple[Instant, Instant, str]).decode
+
+
+class Chunks:
+    """The chunks, document entries and id entries under one name.
+
+    `epoch` is that of the claim as it was read; what is put belongs to `epoch_now`.
+    """
+
+    def __init__(self, shelf: Shelf, name: bytes, *, epoch: int, epoch_now: int) -> None:
+        self._shelf = shelf
+        self._name = name
+        self.epoch = epoch
+        self.epoch_now = epoch_now
+        self._loaded: dict[int, Chunk] = {}
+
+    def renew(self, shelf: Shelf, *, epoch: int, epoch_now: int) -> None:
+        """Go on with the shelf of another batch."""
+        self._shelf, self.epoch, self.epoch_now = shelf, epoch, epoch_now
+        self._loaded.clear()
+
+    # -- chunks -----------------------------------------------------------------------------
+
+    def get(self, number: int) -> Chunk:
+        """Chunk `number`, as of the claim's epoch. The caller may modify it, and then puts it back."""
+        found = self._loaded.get(number)
+        if found is None:
+            stored = self._shelf.get(self._key(number))
+            assert stored is not None, "a claim has all of its chunks"
+            value = _decode_stored(stored)
+            raw = value.chunk if value.epoch <= self.epoch or not value.before else value.before
+            found = self._loaded[number] = _decode_chunk(raw)
+        return found
+
+    def put(self, number: int, chunk: Chunk) -> None:
+        """Store a chunk; the version before stays beside it until the next time."""
+        self._loaded[number] = chunk
+        key = self._key(number)
+        epoch_before, before = -1, b""
+        stored = self._shelf.get(key)
+        if stored is not None:
+            value = _decode_stored(stored)
+            if value.epoch <= self.epoch:
+                epoch_before, before = value.epoch, value.chunk
+            else:
+                epoch_before, before = value.epoch_before, value.before
+        self._shelf.put(key, _encode((self.epoch_now, _encode(chunk), epoch_before, before)))
+
+    def delete(self, number: int) -> None:
+        """Forget a chunk. Its key stays until it is used again, since an older claim may need it."""
+        self._loaded.pop(number, None)
+
+    def covering(self, at: Instant, n_chunks: int) -> int:
+        """The last chunk whose first statement stands at or before `at`; 0 where none does."""
+        low, high = 0, n_chunks
+        while low < high:
+            middle = (low + high) // 2
+            if position(self.get(middle).statements[0]) <= at:
+                low = middle + 1
+            else:
+                high = middle
+        return max(0, low - 1)
+
+    def _key(self, number: int) -> bytes:
+        return self._name + b"/c" + number.to_bytes(4, "big")
+
+    # -- documents and ids ------------------------------------------------------------------
+
+    def document(self, who: str) -> Document | None:
+        """What a document has said, as far as it lies in full chunks."""
+        stored = self._shelf.get(self._document_key(who))
+        return None if stored is None else _decode_document(stored)
+
+    def put_document(self, who: str, document: Document) -> None:
+        """Store what a document has said."""
+        self._shelf.put(self._document_key(who), _encode(document))
+
+    def _document_key(self, who: str) -> bytes:
+        return self._name + b"/d" + who.encode("utf-8")
+
+    def place_of(self, observation_id: str) -> tuple[Instant, Instant, str] | None:
+        """Where a statement with this id was put, or None. It may have been taken away since."""
+        stored = self._shelf.get(self._name + b"/i" + observation_id.encode("utf-8"))
+        return None if stored is None else _decode_place(stored)
+
+    def put_place(self, key: tuple[Instant, Instant, str]) -> None:
+        """Remember where the statement with the id `key[2]` lies."""
+        self._shelf.put(self._name + b"/i" + key[2].encode("utf-8"), _encode(key))
+
+
+def saying_of(statement: Statement, cluster: str) -> Saying:
+    """What a document's entry keeps of a statement."""
+    return Saying(
+        statement.effective_at, statement.observed_at, statement.observation_id, cluster, statement.affirmed
+    )

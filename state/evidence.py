@@ -1,0 +1,77 @@
+"""Evidence held in memory, with the look-backs that a fold asks of it.
+
+The plain form: a sorted list and two indexes by voter. Claims with a long history keep the same answers
+in pieces (`state.chunks`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
+
+from state.fold_state import Cluster, Side
+from state.instants import Instant
+from state.periods import distinct
+from state.statements import Place, Statement, order, voter
+
+Key = tuple[Instant, Instant, str]
+
+
+def takes_part(statement: Statement) -> bool:
+    """Whether a statement votes at all: not our own output, and not a late report of an end."""
+    return statement.votes and not statement.is_late_end
+
+
+class Evidence:
+    """Sorted statements of one fold. Implements `state.periods.History`."""
+
+    def __init__(self, statements: Iterable[Statement], cluster_of: Callable[[str], Cluster]) -> None:
+        self.statements = sorted(statements, key=order)
+        self._cluster_of = cluster_of
+        self._keys = [order(statement) for statement in self.statements]
+        self._by_side: dict[tuple[str, Side], list[Key]] = {}
+        self._by_voter: dict[str, list[tuple[Place, Side]]] = {}
+        for statement, key in zip(self.statements, self._keys, strict=True):
+            if statement.document is not None and takes_part(statement):
+                who, side = voter(statement), (self.cluster(statement), statement.affirmed)
+                self._by_side.setdefault((who, side), []).append(key)
+                insort(self._by_voter.setdefault(who, []), (statement.place, side))
+
+    def cluster(self, statement: Statement) -> Cluster:
+        """The cluster of a statement's form."""
+        return self._cluster_of(statement.form)
+
+    def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
+        """Statements that take part and took effect in [effective_from, before), in their order."""
+        start = bisect_left(self._keys, (effective_from,))  # type: ignore[arg-type]
+        end = bisect_left(self._keys, (before,))  # type: ignore[arg-type]
+        return distinct(s for s in self.statements[start:end] if takes_part(s))
+
+    def previous(self, statement: Statement) -> Instant | None:
+        """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
+        side = (self.cluster(statement), statement.affirmed)
+        keys = self._by_side.get((voter(statement), side), [])
+        index = bisect_left(keys, statement.place)  # type: ignore[arg-type]
+        return keys[index - 1][0] if index else None
+
+    def began(self, who: str, side: Side, place: Place) -> Instant:
+        """Since when the document, at `place`, says this without having said anything else in between."""
+        return began_at(self._by_voter[who], side, place)
+
+
+def began_at(sayings: Sequence[tuple[Place, Side]], side: Side, place: Place) -> Instant:
+    """The effective time of the first saying of the run of `side` that `place` belongs to.
+
+    `sayings` are a document's, in order. Two at one place do not interrupt each other: which came first
+    is not known.
+    """
+    start = place
+    index = bisect_left(sayings, (place, ("", False)))
+    while index:
+        earlier = sayings[index - 1][0]
+        first = bisect_left(sayings, (earlier, ("", False)))
+        if all(said != side for _, said in sayings[first:index]):
+            break
+        start = earlier
+        index = first
+    return start[0]

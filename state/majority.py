@@ -1,0 +1,81 @@
+"""Predicates that never change: one value, by plain majority over all documents (DESIGN 4.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from state.episodes import Edge, Episode
+from state.fold_state import NAMED_MAX, Cluster, Side, SpellingCount
+from state.instants import Instant
+from state.periods import Policy, distinct, finest
+from state.statements import Statement, voter
+
+
+def fold_never_changing(
+    statements: Sequence[Statement], cluster_of: Callable[[Statement], Cluster], policy: Policy
+) -> list[Episode]:
+    """One fact by plain majority over all documents; ties go to what was observed first.
+
+    All statements share one instant, the earliest effective time of the claim; there is no window, and
+    bounds mean nothing. A cluster stands while its votes are more than its denials, or as many and
+    observed earlier. `statements` are in the order of evidence.
+    """
+    counted = distinct(s for s in statements if s.votes)
+    said: dict[Side, list[Statement]] = {}
+    for statement in counted:
+        said.setdefault((cluster_of(statement), statement.affirmed), []).append(statement)
+    n_votes = {side: len({voter(s) for s in group}) for side, group in said.items()}
+    observed_first = {side: min(s.observed_at for s in group) for side, group in said.items()}
+
+    def strength(side: Side) -> tuple[int, Instant]:
+        return (-n_votes[side], observed_first[side])
+
+    standing = [
+        side
+        for side in said
+        if side[1] and ((side[0], False) not in said or strength(side) < strength((side[0], False)))
+    ]
+    if not standing:
+        return []
+    standing.sort(key=lambda side: (*strength(side), side[0]))
+    held, denial = standing[0], (standing[0][0], False)
+    rivals = standing[1:] + ([denial] if denial in said else [])
+    rivals.sort(key=lambda side: (*strength(side), side[0], not side[1]))
+    n_against = sum(n_votes[side] for side in rivals)
+    start = min(s.effective_at for s in counted)
+    dissenting = [s for side, group in said.items() if side != held and (side[1] or side == denial) for s in group]
+    episode = Episode(
+        cluster=held[0],
+        form=min(s.form for s in said[held] if s.place == said[held][0].place),
+        ordinal=0,
+        lo=Edge(start, finest(s.lo_granularity for s in counted if s.effective_at == start)),
+        contested=n_against * 100 > policy.contested_above * (n_against + n_votes[held]),
+        support=n_votes[held],
+        dissent=sum(n for side, n in n_votes.items() if side != held and (side[1] or side == denial)),
+        observations=len(said[held]),
+        spellings=_spellings(said[held]),
+        supported_by=[s.observation_id for s in said[held]][-NAMED_MAX:],
+        dissented_by=[s.observation_id for s in dissenting][-NAMED_MAX:],
+    )
+    newest = max(s.place for s in said[held])
+    episode.subject, episode.predicate = min(
+        (s.subject, s.predicate) for s in said[held] if s.place == newest
+    )
+    if episode.contested:
+        episode.rivals = [(side, newest_spelling(said[side])) for side in rivals]
+    return [episode]
+
+
+def newest_spelling(statements: Sequence[Statement]) -> str | int | float | bool | None:
+    """How the newest of the statements spell the object; of several the smallest."""
+    newest = max(s.place for s in statements)
+    return min((s.spelling for s in statements if s.place == newest), key=repr)
+
+
+def _spellings(statements: Sequence[Statement]) -> list[SpellingCount]:
+    found: dict[tuple[type, object], SpellingCount] = {}
+    for s in statements:
+        count = found.setdefault((type(s.spelling), s.spelling), SpellingCount(s.spelling, 0, s.place))
+        count.n += 1
+        count.newest = max(count.newest, s.place)
+    return list(found.values())
