@@ -12,15 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state.changes import INVALIDATIONS, Change, Kind, Published, Revision, diff, withdrawn
-from state.claim import Claim, apply, facts_now
 from state.episodes import Reason
 from state.facts import Fact
 from state.identity import FactId, claim_id, fact_id
 from state.instants import Instant
-from state.periods import Policy
 from state.predicates import Predicate
 from state.statements import ObservationId, Statement
 from tests.builders import day, statement
+from tests.kept import KeptClaim, contents, facts_of
 
 CLAIM = claim_id("default", "kim", "prefers")
 TEA, MILK = fact_id(CLAIM, "t:tea", 0), fact_id(CLAIM, "t:milk", 0)
@@ -288,22 +287,15 @@ def arrivals(draw: st.DrawFn) -> Batches:
 predicates = st.sampled_from([Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")])
 
 
-def new_claim() -> Claim:
-    return Claim(claim=CLAIM, namespace="default", subject="kim", predicate="p")
-
-
-def without_examples(fact: Fact) -> Fact:
-    """A fact but for the ids that it names as examples: they may be those of an older event."""
-    return msgspec.structs.replace(fact, supported_by=(), dissented_by=())
-
-
 @given(arrivals(), predicates, st.randoms(use_true_random=False))
 def test_whoever_keeps_the_greatest_version_of_each_fact_has_the_published_facts(
     batches: Batches, predicate: Predicate, chance: random.Random
 ) -> None:
-    claim, events = new_claim(), []
+    claim, events = KeptClaim(predicate), []
+    there: dict[str, Statement] = {}
     for statements, retracted in batches:
-        events += apply(claim, statements, retracted, predicate=predicate, policy=Policy()).changes
+        events += claim.apply(statements, retracted)
+        there.update((s.observation_id, s) for s in statements)
     delivered = events + chance.sample(events, len(events) // 2)
     chance.shuffle(delivered)
 
@@ -312,60 +304,41 @@ def test_whoever_keeps_the_greatest_version_of_each_fact_has_the_published_facts
         if event.fact.fact_id not in held or event.version >= held[event.fact.fact_id].version:
             held[event.fact.fact_id] = event
 
-    assert {key: (e.fact, e.version) for key, e in held.items()} == {
-        key: (entry.fact, entry.version) for key, entry in claim.published.items()
-    }
+    gone = {i for _, retracted in batches for i in retracted}
+    kept = contents(e.fact for e in held.values() if e.fact.reason != Reason.WITHDRAWN)
+    assert kept == facts_of([s for s in there.values() if s.observation_id not in gone], predicate)
 
 
 @given(arrivals(), predicates)
 def test_versions_of_a_fact_rise_by_one_from_its_creation_on(batches: Batches, predicate: Predicate) -> None:
-    claim = new_claim()
+    claim = KeptClaim(predicate)
     versions: dict[str, int] = {}
     for statements, retracted in batches:
-        for change in apply(claim, statements, retracted, predicate=predicate, policy=Policy()).changes:
+        for change in claim.apply(statements, retracted):
             assert change.version == versions.get(change.fact.fact_id, 0) + 1
             assert (change.kind is Kind.CREATED) == (change.version == 1)
             versions[change.fact.fact_id] = change.version
 
 
 @given(arrivals(), predicates)
-def test_the_published_facts_are_always_those_that_the_evidence_gives(
-    batches: Batches, predicate: Predicate
-) -> None:
-    claim = new_claim()
-    for statements, retracted in batches:
-        apply(claim, statements, retracted, predicate=predicate, policy=Policy())
-
-        live = {
-            key: without_examples(entry.fact)
-            for key, entry in claim.published.items()
-            if entry.fact.reason != Reason.WITHDRAWN
-        }
-        now = {f.fact_id: without_examples(f) for f in facts_now(claim, predicate, Policy())}
-        assert live == now
-
-
-@given(arrivals(), predicates)
 def test_a_batch_that_is_delivered_again_changes_nothing(batches: Batches, predicate: Predicate) -> None:
-    claim = new_claim()
+    claim = KeptClaim(predicate)
     for statements, retracted in batches:
-        apply(claim, statements, retracted, predicate=predicate, policy=Policy())
-        before = msgspec.msgpack.encode(claim)
+        claim.apply(statements, retracted)
+        before, pieces = claim.facts(), dict(claim.pieces)
 
-        again = apply(claim, statements, retracted, predicate=predicate, policy=Policy())
+        assert claim.apply(statements, retracted) == []
 
-        assert again.changes == []
-        assert msgspec.msgpack.encode(claim) == before
+        assert (claim.facts(), claim.pieces) == (before, pieces)
 
 
 def test_a_statement_that_takes_the_place_of_a_retracted_one_is_not_passed_over_in_silence() -> None:
-    claim = new_claim()
-    first = [statement("a", day(1), id="a"), statement("b", day(5), id="b")]
-    apply(claim, first, [], predicate=Predicate("p"), policy=Policy())
+    claim = KeptClaim(Predicate("p"))
+    claim.apply([statement("a", day(1), id="a"), statement("b", day(5), id="b")])
     instead = statement("b", day(6), id="c", valid_from=day(5))
 
-    changes = apply(claim, [instead], ["b"], predicate=Predicate("p"), policy=Policy()).changes
+    changes = claim.apply([instead], ["b"])
 
-    a = next(entry.fact for entry in claim.published.values() if entry.fact.form == "a")
+    a = next(published.fact for published in claim.seen.values() if published.fact.form == "a")
     assert (a.hi, a.decided_observed_at) == (day(5), day(6))
     assert [(c.fact.form, c.revision) for c in changes] == [("a", "recounted")]

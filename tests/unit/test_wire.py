@@ -14,12 +14,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from state.changes import Change, Kind, Revision
-from state.claim import Claim, apply
 from state.facts import Fact, State, state_at
 from state.identity import FactId, claim_id, fact_id
 from state.instants import INSTANT_MAX, INSTANT_MIN, Granularity, Instant, parse_instant
 from state.observations import Observation
-from state.periods import Policy
 from state.predicates import Predicate
 from state.statements import ObservationId, Statement
 from state.validation import CODES, read
@@ -38,6 +36,7 @@ from streams.wire import (
     valid_fields,
 )
 from tests.builders import day, statement
+from tests.kept import KeptClaim
 
 CLAIM = claim_id("default", "kim", "prefers")
 BASE = Fact(
@@ -320,14 +319,14 @@ def test_a_line_and_the_fact_itself_agree_on_what_it_is(given_fact: Fact, now: I
 
 def lines_of(statements: list[Statement], sizes: list[int]) -> list[dict[str, Any]]:
     """The lines of one claim whose evidence arrived in batches of these sizes."""
-    claim = Claim(claim=CLAIM, namespace="default", subject="kim", predicate="prefers")
+    claim = KeptClaim(Predicate("prefers"))
     start = 0
     for size in [*sizes, len(statements)]:
-        apply(claim, statements[start : start + size], [], predicate=Predicate("prefers"), policy=Policy())
+        claim.apply(statements[start : start + size])
         start += size
     found = [
         fact_line(body(published.fact, published.version), now=day(99))
-        for published in claim.published.values()
+        for published in claim.seen.values()
         if published.fact.reason != "withdrawn"
     ]
     return sorted(found, key=line_order)

@@ -1,0 +1,81 @@
+"""A claim as a host keeps it: stored bytes, a table of pieces, and what its consumers have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from state import claim as claims
+from state.changes import Change, Published
+from state.claim import Claim, LiveClaim
+from state.facts import About, Fact, build
+from state.identity import claim_id
+from state.periods import Policy
+from state.predicates import Predicate
+from state.shelf import Shelf
+from state.statements import Statement
+from state.timeline import fold
+
+NAMES = ("default", "kim", "p")
+
+
+class KeptClaim:
+    """Applies batches to one claim. It is read anew from its bytes every third batch, else kept in use."""
+
+    def __init__(self, predicate: Predicate) -> None:
+        self.predicate = predicate
+        self.pieces: dict[bytes, bytes] = {}
+        namespace, subject, name = NAMES
+        claim = Claim(
+            claim=claim_id(*NAMES),
+            namespace=namespace,
+            subject=subject,
+            predicate=name,
+            layout=claims.layout_of(predicate),
+        )
+        self.stored = claims.encode(claim)
+        self.epoch = 0
+        self.seen: dict[str, Published] = {}
+        self._live: LiveClaim | None = None
+
+    def apply(self, arrivals: Sequence[Statement], retracted: Sequence[str] = ()) -> list[Change]:
+        """Apply one batch; checks that versions rise by one."""
+        self.epoch += 1
+        if self._live is None or self.epoch % 3 == 0:
+            self._live = LiveClaim(claims.decode(self.stored), predicate=self.predicate, policy=Policy())
+        shelf = Shelf(self.pieces.get)
+        changes = self._live.apply(arrivals, retracted, shelf, epoch=self.epoch).changes
+        for key, value in shelf.changes.items():
+            if value is None:
+                self.pieces.pop(key, None)
+            else:
+                self.pieces[key] = value
+        self.stored = claims.encode(self._live.claim)
+        for change in changes:
+            known = self.seen.get(change.fact.fact_id)
+            assert change.version == (known.version if known else 0) + 1
+            self.seen[change.fact.fact_id] = Published(change.fact, change.version)
+        return changes
+
+    def facts(self) -> list[dict[str, object]]:
+        """What a consumer of every event holds, without what was withdrawn."""
+        return contents(p.fact for p in self.seen.values() if p.fact.reason != "withdrawn")
+
+
+def contents(facts: object) -> list[dict[str, object]]:
+    """All of some facts but the ids that they name as examples, in a fixed order."""
+    return sorted((content(fact) for fact in facts), key=repr)  # type: ignore[attr-defined]
+
+
+def content(fact: Fact) -> dict[str, object]:
+    """All of a fact but the ids that it names as examples: they may be those of an older event."""
+    found = msgspec.structs.asdict(fact)
+    del found["supported_by"], found["dissented_by"]
+    return found
+
+
+def facts_of(statements: Sequence[Statement], predicate: Predicate) -> list[dict[str, object]]:
+    """The facts that all of the evidence gives when it is folded at once."""
+    about = About(claim_id(*NAMES), NAMES[0], predicate.declared)
+    return contents(build(about, episode) for episode in fold(statements, predicate, Policy(), {}).episodes)
