@@ -11,9 +11,11 @@ from state.errors import BadPredicates
 from state.instants import Instant
 from state.periods import Policy
 from state.predicates import Registry, packaged
+from state.similarity import Vectors
 from streams.embedded import EmbeddedHost, EmbeddedStore
 from streams.host import Agent
 from streams.settings import Settings
+from streams.vectors import packaged as packaged_vectors
 
 
 def registry(path: Path | None) -> Registry:
@@ -45,8 +47,15 @@ def agents(settings: Settings, *, keeps_index: bool) -> list[Agent]:
             record_bytes_max=settings.record_bytes_max,
             keeps_index=keeps_index,
         ),
-        consolidation(predicate_of=registry(settings.predicates).get, policy=policy(settings)),
+        consolidation(
+            predicate_of=registry(settings.predicates).get, policy=policy(settings), vectors=vectors(settings)
+        ),
     ]
+
+
+def vectors(settings: Settings) -> Vectors | None:
+    """What says which texts mean the same. Nothing is loaded before the first text needs it."""
+    return packaged_vectors() if settings.vectors == "packaged" else None
 
 
 def wall_clock() -> Instant:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
+import structlog
 
 from state import claim as claims
 from state.claim import Claim, Duplicate, LiveClaim, Outcome
@@ -19,12 +20,15 @@ from state.observations import Observation, Retract
 from state.periods import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
+from state.similarity import Vectors, VectorsUnavailable
 from state.statements import Statement
 from streams.codec import Batch, Entry, decode_batch
 from streams.host import Agent, Effects, Output, Record, State, Write
 from streams.keys import Offset, Partition, key, subject_key
 from streams.topics import Topic
 from streams.wire import dead_letter, fact_event, fact_fields, observation_fields, to_json
+
+log = structlog.get_logger()
 
 CLAIMS_TABLE: Final = "claims"
 PIECES_TABLE: Final = "claim-pieces"
@@ -76,13 +80,18 @@ class LiveClaims:
             self._held.popitem(last=False)
 
 
-def consolidation(*, predicate_of: Callable[[str], Predicate], policy: Policy) -> Agent:
-    """The consolidation agent, with the registry of predicates and the policy that it folds by."""
+def consolidation(
+    *, predicate_of: Callable[[str], Predicate], policy: Policy, vectors: Vectors | None = None
+) -> Agent:
+    """The consolidation agent, with the registry of predicates and the policy that it folds by.
+
+    `vectors` say which texts mean the same; without them only equal normal forms do.
+    """
     held = LiveClaims()
 
     def apply(state: State, records: Sequence[Record]) -> Effects:
         effects = Effects()
-        tables = _Overlay(state, held, predicate_of, policy)
+        tables = _Overlay(state, held, predicate_of, policy, vectors)
         for record in records:
             _consolidate(tables, record, decode_batch(record.value), policy, effects)
         effects.writes.extend(tables.writes())
@@ -95,12 +104,18 @@ class _Overlay:
     """The tables as they are after the records handled so far in this call."""
 
     def __init__(
-        self, state: State, held: LiveClaims, predicate_of: Callable[[str], Predicate], policy: Policy
+        self,
+        state: State,
+        held: LiveClaims,
+        predicate_of: Callable[[str], Predicate],
+        policy: Policy,
+        vectors: Vectors | None,
     ) -> None:
         self._state = state
         self._held = held
         self.predicate_of = predicate_of
         self._policy = policy
+        self.vectors = vectors
         self.claims: dict[bytes, LiveClaim | None] = {}
         self.shelf = Shelf(lambda piece: state.get(PIECES_TABLE, piece))
         self.subjects: dict[bytes, Subject] = {}
@@ -121,7 +136,9 @@ class _Overlay:
         return table_key, self.claims[table_key]
 
     def live(self, claim: Claim) -> LiveClaim:
-        return LiveClaim(claim, predicate=self.predicate_of(claim.predicate), policy=self._policy)
+        model = None if self.vectors is None else self.vectors.model
+        predicate = self.predicate_of(claim.predicate)
+        return LiveClaim(claim, predicate=predicate, policy=self._policy, model=model)
 
     def subject(self, namespace: str, subject: str) -> tuple[bytes, Subject]:
         table_key = subject_key(namespace, subject)
@@ -147,6 +164,7 @@ class _Overlay:
 
 def _consolidate(tables: _Overlay, record: Record, batch: Batch, policy: Policy, effects: Effects) -> None:
     """Apply one internal record to every claim that it touches."""
+    touched: list[tuple[bytes, LiveClaim, Arrivals]] = []
     for claim_id, arrivals in _by_claim(tables, batch).items():
         table_key, live = tables.claim(claim_id)
         if tables.applied(CLAIMS_TABLE, table_key, record):
@@ -156,10 +174,30 @@ def _consolidate(tables: _Overlay, record: Record, batch: Batch, policy: Policy,
                 continue
             live = tables.live(_new_claim(tables, claim_id, arrivals.about))
             tables.claims[table_key] = live
-        outcome = live.apply(arrivals.statements, arrivals.retracted, tables.shelf, epoch=record.offset)
+        touched.append((table_key, live, arrivals))
+    embedded = _embed(tables, touched)
+    for (table_key, live, arrivals), vectors in zip(touched, embedded, strict=True):
+        outcome = live.apply(
+            arrivals.statements, arrivals.retracted, tables.shelf, epoch=record.offset, vectors=vectors
+        )
         if outcome.changed:
             tables.dirty_claims.add(table_key)
         effects.outputs.extend(_outputs(live.claim, outcome, arrivals, record, policy))
+
+
+def _embed(tables: _Overlay, touched: Sequence[tuple[bytes, LiveClaim, Arrivals]]) -> list[dict[str, bytes]]:
+    """Vectors for the texts that need one, in one call for the whole record."""
+    wanted = [live.wanted(arrivals.statements, tables.shelf) for _, live, arrivals in touched]
+    texts = sorted({text for forms in wanted for text in forms.values()})
+    if not texts or tables.vectors is None:
+        return [{} for _ in wanted]
+    try:
+        vector_of = dict(zip(texts, tables.vectors.embed(texts), strict=True))
+    except VectorsUnavailable as unavailable:
+        # Exact and typed matching goes on; the claims say that they are degraded (CASES F30).
+        log.warning("vectors unavailable", texts=len(texts), reason=str(unavailable))
+        return [{} for _ in wanted]
+    return [{form: vector_of[text] for form, text in forms.items()} for forms in wanted]
 
 
 def _by_claim(tables: _Overlay, batch: Batch) -> dict[ClaimId, Arrivals]:
@@ -182,7 +220,8 @@ def _by_claim(tables: _Overlay, batch: Batch) -> dict[ClaimId, Arrivals]:
 
 
 def _retract(tables: _Overlay, usable: Retract, found: dict[ClaimId, Arrivals]) -> None:
-    assert usable.namespace is not None and usable.subject is not None
+    assert usable.namespace is not None
+    assert usable.subject is not None
     table_key, subject = tables.subject(usable.namespace, usable.subject)
     if usable.observation_id not in subject.retracted:
         subject.retracted.append(usable.observation_id)
@@ -220,7 +259,12 @@ def _outputs(
         body = bodies.get(change.fact.fact_id)
         if body is None:
             body = bodies[change.fact.fact_id] = fact_fields(
-                change.fact, change.version, recorded_at=record.recorded_at, policy_version=policy.version
+                change.fact,
+                change.version,
+                recorded_at=record.recorded_at,
+                policy_version=policy.version,
+                model=claim.forms.model or None,
+                degraded=bool(claim.forms.degraded),
             )
         body["version"] = change.version
         event = fact_event(change, body, position=record.position)
@@ -232,13 +276,18 @@ def _outputs(
 
 
 def _duplicate_letter(claim: Claim, duplicate: Duplicate, arrivals: Arrivals, record: Record) -> Output:
-    """The dead letter of the statement that lost its id; its text is put together again from the statement."""
+    """The dead letter of the statement that lost its id; its text is put together again."""
     lost = duplicate.lost
     entry = arrivals.entries.get(lost.content_hash)
     origin = record
     if entry is not None:
         origin = Record(
-            Topic(entry.topic), Partition(entry.partition), Offset(entry.offset), None, b"", record.recorded_at
+            Topic(entry.topic),
+            Partition(entry.partition),
+            Offset(entry.offset),
+            None,
+            b"",
+            record.recorded_at,
         )
     letter = dead_letter(
         origin,

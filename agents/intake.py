@@ -71,14 +71,19 @@ def intake(
         return effects
 
     return Agent(
-        "intake", (Topic.OBSERVATIONS, Topic.CORRECTIONS), (IDS_TABLE, CLOCK_TABLE) if keeps_index else (), apply
+        "intake",
+        (Topic.OBSERVATIONS, Topic.CORRECTIONS),
+        (IDS_TABLE, CLOCK_TABLE) if keeps_index else (),
+        apply,
     )
 
 
 def _subject_of(usable: Usable) -> bytes:
     if usable.namespace is None or usable.subject is None:
         missing = "namespace" if usable.namespace is None else "subject"
-        raise BadInput("missing_field", f"The field {missing} is missing: it says where the observation lives.")
+        raise BadInput(
+            "missing_field", f"The field {missing} is missing: it says where the observation lives."
+        )
     return subject_key(usable.namespace, usable.subject)
 
 

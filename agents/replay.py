@@ -167,7 +167,9 @@ def events(store: EmbeddedStore) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for topic in CHANGE_FEED:
         found.extend(_decode(record.value) for record in records(store, topic))
-    found.sort(key=lambda event: (int(event["position"].rsplit("/", 1)[1]), event["fact_id"], event["version"]))
+    found.sort(
+        key=lambda event: (int(event["position"].rsplit("/", 1)[1]), event["fact_id"], event["version"])
+    )
     return found
 
 

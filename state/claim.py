@@ -9,21 +9,23 @@ records under one id came second.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from state.changes import Change
+from state.changes import Change, Published
 from state.chunks import Chunks
 from state.facts import About
 from state.fold_state import BEFORE_ALL
-from state.identity import ClaimId
+from state.forms import Clustering, Forms
+from state.identity import ClaimId, FactId
 from state.instants import Instant
 from state.periods import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
-from state.statements import Statement
+from state.similarity import ModelId
+from state.statements import ObservationId, Statement
 from state.strand import Folding, Strand
 
 STORED_FORMAT: Final = 1
@@ -41,7 +43,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     holds the strands by name: "" for statements without object, else the cluster, or "*" for all of a
     single-valued claim. `apart` are the names of strands stored under keys of their own, `due` when
     a strand has something coming. `retracted` are ids that count as never said, whether they have
-    arrived or not.
+    arrived or not. `forms` are what its objects are called, and which of them mean the same.
     """
 
     format: int = STORED_FORMAT
@@ -57,6 +59,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     n_apart: int = 0
     due: dict[str, Instant] = {}
     retracted: list[str] = []
+    forms: Forms = msgspec.field(default_factory=Forms)
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -82,39 +85,63 @@ def layout_of(predicate: Predicate) -> str:
 
 
 class LiveClaim:
-    """A claim in use. May be kept between batches, as long as what is stored is what it stored last."""
+    """A claim in use. May be kept between batches, as long as what is stored is what it stored last.
 
-    def __init__(self, claim: Claim, *, predicate: Predicate, policy: Policy) -> None:
+    `model` is that of the vectors, None where texts are compared by their normal form alone.
+    """
+
+    def __init__(
+        self, claim: Claim, *, predicate: Predicate, policy: Policy, model: ModelId | None = None
+    ) -> None:
         self.claim = claim
         self.predicate = predicate
         self.policy = policy
         self.about = About(claim.claim, claim.namespace, predicate.declared)
         self.prefix = claim.claim.encode("ascii")
+        self.clustering = Clustering(claim.forms, self.prefix, model)
         self.folding: dict[str, Folding] = {}
         self.shelf = Shelf(lambda _key: None)
         self.epoch = claim.epoch
-        self.added: dict[str, dict[str, Statement]] = {}
-        self.removed: dict[str, dict[str, Statement]] = {}
+        self.added: dict[str, Statement] = {}
+        self.removed: dict[str, tuple[str, Statement]] = {}
         self.duplicates: list[Duplicate] = []
-        self.tombstones_changed = False
+
+    def wanted(self, arrivals: Iterable[Statement], shelf: Shelf) -> dict[str, str]:
+        """Texts for which `apply` should be given vectors: form key to text. Usually none."""
+        return self.clustering.wanted(arrivals, shelf)
 
     def apply(
-        self, arrivals: Iterable[Statement], retracted: Iterable[str], shelf: Shelf, *, epoch: int
+        self,
+        arrivals: Iterable[Statement],
+        retracted: Iterable[str],
+        shelf: Shelf,
+        *,
+        epoch: int,
+        vectors: Mapping[str, bytes] | None = None,
     ) -> Outcome:
         """Take a batch in (`claim` is modified, as is the shelf) and say what changed.
 
         `epoch` rises with every batch; pieces written by a batch that did not reach the claim itself are
-        recognised by it. A second delivery of the same batch changes nothing and yields nothing.
+        recognised by it. `vectors` answer `wanted`, as far as they could be had; without them texts are
+        clusters of their own and the claim says that it is degraded. A second delivery of the same batch
+        changes nothing and yields nothing.
         """
         self.shelf, self.epoch = shelf, epoch
         for folding in self.folding.values():
             folding.chunks.renew(shelf, epoch=self.claim.epoch, epoch_now=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
-        self.tombstones_changed = False
-        self.retract(retracted)
+        tombstones_changed = self._retract(retracted)
         for statement in arrivals:
-            self.arrive(statement)
-        return self.finish()
+            self._arrive(statement)
+        if not self.added and not self.removed:
+            return Outcome([], self.duplicates, changed=tombstones_changed)
+        gone = [statement for _, statement in self.removed.values()]
+        moved = self.clustering.enter(self.added.values(), gone, vectors or {}, shelf)
+        before = self.claim.horizon
+        self._move_horizons(gone)
+        changes = self._rebuild() if moved else self._fold(before)
+        self.claim.epoch = epoch
+        return Outcome(changes, self.duplicates, changed=True)
 
     # -- strands ----------------------------------------------------------------------------
 
@@ -122,7 +149,7 @@ class LiveClaim:
         """The strand that a statement belongs to."""
         if not statement.form:
             return ""
-        return statement.form if self.claim.layout == "multi" else "*"
+        return self.claim.forms.cluster(statement.form) if self.claim.layout == "multi" else "*"
 
     def strand(self, name: str) -> Folding:
         """The strand of a name, which is made where there is none."""
@@ -133,23 +160,26 @@ class LiveClaim:
                 stored = self.shelf.get(self._strand_key(name))
                 held = None if stored is None else _decode_strand(stored)
             if held is None:
-                held = Strand()
-                if len(self.claim.strands) < INLINE_MAX:
-                    self.claim.strands[name] = held
-                else:
-                    self._note_apart(name)
-            chunks = Chunks(
-                self.shelf, self._strand_key(name), epoch=self.claim.epoch, epoch_now=self.epoch
-            )
+                held = self._new_strand(name)
+            chunks = Chunks(self.shelf, self._strand_key(name), epoch=self.claim.epoch, epoch_now=self.epoch)
             found = self.folding[name] = Folding(
                 held,
                 chunks,
                 self.about,
                 self.policy,
-                cluster_of=_same,
+                cluster_of=self.claim.forms.cluster,
                 never_changes=self.claim.layout == "never",
             )
+        found.has_aside = bool(self.claim.forms.aside)
         return found
+
+    def _new_strand(self, name: str) -> Strand:
+        strand = Strand()
+        if len(self.claim.strands) < INLINE_MAX:
+            self.claim.strands[name] = strand
+        else:
+            self._note_apart(name)
+        return strand
 
     def _note_apart(self, name: str) -> None:
         """Enter a strand that is stored apart in the list of their names, which is kept in pages."""
@@ -163,144 +193,7 @@ class LiveClaim:
         assert stored is not None, "a page of names is written before it is counted"
         return _decode_names(stored)
 
-    def _page_key(self, page: int) -> bytes:
-        return self.prefix + b"/p" + page.to_bytes(4, "big")
-
-    def _strand_key(self, name: str) -> bytes:
-        return self.prefix + b"/s" + name.encode("utf-8")
-
-    # -- arrivals ---------------------------------------------------------------------------
-
-    def retract(self, ids: Iterable[str]) -> None:
-        """Remember that the ids count as never said, and take out what is there of them."""
-        for observation_id in ids:
-            if observation_id in self.claim.retracted:
-                continue
-            insort(self.claim.retracted, observation_id)
-            self.tombstones_changed = True
-            found = self._find(observation_id)
-            if found is not None:
-                self._take_out(*found)
-
-    def arrive(self, statement: Statement) -> None:
-        """Enter a statement unless its id is there already, or retracted."""
-        if self.claim.retracted and statement.observation_id in self.claim.retracted:
-            return
-        held = self._find(statement.observation_id)
-        if held is not None:
-            other = held[1]
-            if other.content_hash == statement.content_hash:
-                return
-            if other.content_hash < statement.content_hash:
-                self.duplicates.append(Duplicate(statement, other.content_hash))
-                return
-            self.duplicates.append(Duplicate(other, statement.content_hash))
-            self._take_out(*held)
-        name = self.name_of(statement)
-        self.added.setdefault(name, {})[statement.observation_id] = statement
-        if self.claim.layout == "multi":
-            self.shelf.put(self._name_key(statement.observation_id), name.encode("utf-8"))
-
-    def _name_key(self, observation_id: str) -> bytes:
-        return self.prefix + b"/n" + observation_id.encode("utf-8")
-
-    def _find(self, observation_id: str) -> tuple[str, Statement] | None:
-        """The statement with this id and its strand's name, as of now."""
-        names = ["*", ""]
-        if self.claim.layout == "multi":
-            stored = self.shelf.get(self._name_key(observation_id))
-            names = [] if stored is None else [stored.decode("utf-8")]
-        for name in names:
-            found = self.added.get(name, {}).get(observation_id)
-            if found is None and (name in self.claim.strands or self.claim.n_apart):
-                found = self.strand(name).find(observation_id)
-                if found is not None and observation_id in self.removed.get(name, {}):
-                    found = None
-            if found is not None:
-                return name, found
-        return None
-
-    def _take_out(self, name: str, statement: Statement) -> None:
-        if self.added.get(name, {}).pop(statement.observation_id, None) is None:
-            self.removed.setdefault(name, {})[statement.observation_id] = statement
-
-    # -- the fold ---------------------------------------------------------------------------
-
-    def finish(self) -> Outcome:
-        """Fold what arrived, strand by strand, and store what is stored apart."""
-        claim = self.claim
-        touched = sorted(name for name in {*self.added, *self.removed} if self._has_work(name))
-        if not touched:
-            return Outcome([], self.duplicates, changed=self.tombstones_changed)
-        before = claim.horizon
-        self._move_horizons(touched)
-        due = [
-            name
-            for name, at in sorted(claim.due.items())
-            if name and name not in touched and (at <= claim.horizon or claim.horizon < before)
-        ]
-        changes: list[Change] = []
-        for name in [*touched, *due]:
-            folding = self.strand(name)
-            changes += folding.apply(
-                list(self.added.get(name, {}).values()),
-                list(self.removed.get(name, {}).values()),
-                horizon=claim.horizon if name else claim.horizon_bare,
-            )
-            self._note_due(name, folding.strand)
-            if name not in claim.strands:
-                self.shelf.put(self._strand_key(name), _encode(folding.strand))
-        claim.epoch = self.epoch
-        return Outcome(changes, self.duplicates, changed=True)
-
-    def _has_work(self, name: str) -> bool:
-        return bool(self.added.get(name)) or bool(self.removed.get(name))
-
-    def _note_due(self, name: str, strand: Strand) -> None:
-        if self.claim.layout != "multi":
-            return
-        at = strand.due_at
-        if at is not None:
-            self.claim.due[name] = at
-        else:
-            self.claim.due.pop(name, None)
-
-    def _move_horizons(self, touched: Iterable[str]) -> None:
-        """The greatest observed_at after the batch; asked of all evidence where the greatest is taken out."""
-        claim = self.claim
-        for name in touched:
-            for statement in self.added.get(name, {}).values():
-                if not statement.votes:
-                    continue
-                if name and statement.observed_at > claim.horizon:
-                    claim.horizon = statement.observed_at
-                elif not name and statement.observed_at > claim.horizon_bare:
-                    claim.horizon_bare = statement.observed_at
-        gone = [s for name in touched for s in self.removed.get(name, {}).values()]
-        if any(s.votes and s.form and s.observed_at >= claim.horizon for s in gone):
-            claim.horizon = self._greatest(valued=True)
-        if any(s.votes and not s.form and s.observed_at >= claim.horizon_bare for s in gone):
-            claim.horizon_bare = self._greatest(valued=False)
-
-    def _greatest(self, *, valued: bool) -> Instant:
-        found = [BEFORE_ALL]
-        for name, statement in self.everything():
-            if bool(name) is valued and statement.votes:
-                found.append(statement.observed_at)
-        return max(found)
-
-    def everything(self) -> Iterable[tuple[str, Statement]]:
-        """All statements as they are after the batch, each with its strand's name."""
-        for name in {*self.claim.strands, *self._names_apart(), *self.added}:
-            gone = self.removed.get(name, {})
-            if name in self.claim.strands or self.claim.n_apart:
-                for statement in self.strand(name).everything():
-                    if statement.observation_id not in gone:
-                        yield name, statement
-            for statement in self.added.get(name, {}).values():
-                yield name, statement
-
-    def _names_apart(self) -> Iterable[str]:
+    def _names_apart(self) -> Iterator[str]:
         n_left = self.claim.n_apart
         page = 0
         while n_left > 0:
@@ -308,9 +201,172 @@ class LiveClaim:
             n_left -= NAMES_IN_PAGE
             page += 1
 
+    def _page_key(self, page: int) -> bytes:
+        return self.prefix + b"/p" + page.to_bytes(4, "big")
 
-def _same(form: str) -> str:
-    return form
+    def _strand_key(self, name: str) -> bytes:
+        return self.prefix + b"/s" + name.encode("utf-8")
+
+    def _name_key(self, observation_id: str) -> bytes:
+        return self.prefix + b"/n" + observation_id.encode("utf-8")
+
+    def everything(self) -> list[Statement]:
+        """All statements as they were before the batch at hand."""
+        found: list[Statement] = []
+        for name in [*self.claim.strands, *self._names_apart()]:
+            found.extend(self.strand(name).everything())
+        return found
+
+    # -- arrivals ---------------------------------------------------------------------------
+
+    def _retract(self, ids: Iterable[str]) -> bool:
+        """Remember that the ids count as never said, and take out what is there; says whether one is new."""
+        changed = False
+        for observation_id in ids:
+            if observation_id in self.claim.retracted:
+                continue
+            insort(self.claim.retracted, observation_id)
+            changed = True
+            self._take_out(observation_id)
+        return changed
+
+    def _arrive(self, statement: Statement) -> None:
+        """Enter a statement unless its id is there already, or retracted."""
+        observation_id = statement.observation_id
+        if self.claim.retracted and observation_id in self.claim.retracted:
+            return
+        other = self._held(observation_id)
+        if other is not None:
+            if other.content_hash == statement.content_hash:
+                return
+            if other.content_hash < statement.content_hash:
+                self.duplicates.append(Duplicate(statement, other.content_hash))
+                return
+            self.duplicates.append(Duplicate(other, statement.content_hash))
+            self._take_out(observation_id)
+        self.added[observation_id] = statement
+
+    def _held(self, observation_id: str) -> Statement | None:
+        """The statement with this id as of now, or None."""
+        added = self.added.get(observation_id)
+        if added is not None or observation_id in self.removed:
+            return added
+        stored = self._stored(observation_id)
+        return None if stored is None else stored[1]
+
+    def _stored(self, observation_id: str) -> tuple[str, Statement] | None:
+        """The statement with this id as it is stored, with its strand's name."""
+        names: Iterable[str] = ("*", "")
+        if self.claim.layout == "multi":
+            name = self.shelf.get(self._name_key(observation_id))
+            names = () if name is None else (name.decode("utf-8"),)
+        for candidate in names:
+            if candidate in self.claim.strands or self.claim.n_apart:
+                found = self.strand(candidate).find(ObservationId(observation_id))
+                if found is not None:
+                    return candidate, found
+        return None
+
+    def _take_out(self, observation_id: str) -> None:
+        if self.added.pop(observation_id, None) is None and observation_id not in self.removed:
+            stored = self._stored(observation_id)
+            if stored is not None:
+                self.removed[observation_id] = stored
+
+    # -- the fold ---------------------------------------------------------------------------
+
+    def _fold(self, horizon_before: Instant) -> list[Change]:
+        """Fold what arrived, strand by strand."""
+        claim = self.claim
+        added: dict[str, list[Statement]] = {}
+        removed: dict[str, list[Statement]] = {}
+        for statement in self.added.values():
+            added.setdefault(self._enter_name(statement), []).append(statement)
+        for name, statement in self.removed.values():
+            removed.setdefault(name, []).append(statement)
+        touched = sorted({*added, *removed})
+        due = [
+            name
+            for name, at in sorted(claim.due.items())
+            if name and name not in touched and (at <= claim.horizon or claim.horizon < horizon_before)
+        ]
+        changes: list[Change] = []
+        for name in [*touched, *due]:
+            changes += self._fold_strand(name, added.get(name, []), removed.get(name, []))
+        return changes
+
+    def _enter_name(self, statement: Statement) -> str:
+        """The strand of a new statement; a multi claim remembers it by the statement's id."""
+        name = self.name_of(statement)
+        if self.claim.layout == "multi":
+            self.shelf.put(self._name_key(statement.observation_id), name.encode("utf-8"))
+        return name
+
+    def _fold_strand(
+        self, name: str, added: Sequence[Statement], removed: Sequence[Statement]
+    ) -> list[Change]:
+        claim, folding = self.claim, self.strand(name)
+        horizon = claim.horizon if name else claim.horizon_bare
+        changes = folding.apply(added, removed, horizon=horizon)
+        if claim.layout == "multi":
+            if folding.strand.due_at is not None:
+                claim.due[name] = folding.strand.due_at
+            else:
+                claim.due.pop(name, None)
+        if name not in claim.strands:
+            self.shelf.put(self._strand_key(name), _encode(folding.strand))
+        return changes
+
+    def _rebuild(self) -> list[Change]:
+        """Fold the whole claim again, since forms moved from one cluster to another (DESIGN 4.3).
+
+        Facts keep their versions: what was published is handed to the strands that now hold its form.
+        """
+        claim = self.claim
+        statements = [s for s in self.everything() if s.observation_id not in self.removed]
+        statements += self.added.values()
+        published: dict[str, dict[FactId, Published]] = {}
+        for name in [*claim.strands, *self._names_apart()]:
+            for fact_id, entry in self.strand(name).published().items():
+                now = name
+                if claim.layout == "multi" and entry.fact.form:
+                    now = claim.forms.cluster(entry.fact.form)
+                published.setdefault(now, {})[fact_id] = entry
+            self.shelf.delete(self._strand_key(name))
+        claim.strands.clear()
+        claim.due.clear()
+        claim.n_apart = 0
+        self.folding.clear()
+        groups: dict[str, list[Statement]] = {}
+        for statement in statements:
+            groups.setdefault(self._enter_name(statement), []).append(statement)
+        changes: list[Change] = []
+        for name in sorted({*groups, *published}):
+            self.strand(name).strand.withdrawn = published.get(name, {})
+            changes += self._fold_strand(name, groups.get(name, []), [])
+            changes += self.strand(name).withdraw_unclaimed()
+            if name not in claim.strands:
+                self.shelf.put(self._strand_key(name), _encode(self.strand(name).strand))
+        return changes
+
+    def _move_horizons(self, gone: Sequence[Statement]) -> None:
+        """The greatest observed_at after the batch; asked of all evidence where the greatest is taken out."""
+        claim = self.claim
+        if any(s.votes and s.form and s.observed_at >= claim.horizon for s in gone):
+            claim.horizon = self._greatest(valued=True)
+        if any(s.votes and not s.form and s.observed_at >= claim.horizon_bare for s in gone):
+            claim.horizon_bare = self._greatest(valued=False)
+        for statement in self.added.values():
+            if not statement.votes:
+                continue
+            if statement.form and statement.observed_at > claim.horizon:
+                claim.horizon = statement.observed_at
+            elif not statement.form and statement.observed_at > claim.horizon_bare:
+                claim.horizon_bare = statement.observed_at
+
+    def _greatest(self, *, valued: bool) -> Instant:
+        left = (s for s in self.everything() if s.observation_id not in self.removed)
+        return max((s.observed_at for s in left if s.votes and bool(s.form) is valued), default=BEFORE_ALL)
 
 
 _encoder: Final = msgspec.msgpack.Encoder()

@@ -18,7 +18,8 @@ from state.statements import Place
 
 KEPT: Final = 16  # sayings of one document; more only cost space, fewer send late evidence on longer ways
 
-class Incomplete(Exception):  # noqa: N818  # no error: a question for the whole evidence instead
+
+class Incomplete(Exception):  # no error: a question for the whole evidence instead
     """The entry no longer holds what was asked for; only all of the evidence does."""
 
 

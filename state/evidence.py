@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
-from state.fold_state import Cluster, Side
+from state.fold_state import ASIDE, Cluster, Side
 from state.instants import Instant
 from state.periods import distinct
 from state.statements import Place, Statement, order, voter
@@ -28,11 +28,12 @@ class Evidence:
     def __init__(self, statements: Iterable[Statement], cluster_of: Callable[[str], Cluster]) -> None:
         self.statements = sorted(statements, key=order)
         self._cluster_of = cluster_of
+        self.has_aside = any(cluster_of(s.form) == ASIDE for s in self.statements)
         self._keys = [order(statement) for statement in self.statements]
         self._by_side: dict[tuple[str, Side], list[Key]] = {}
         self._by_voter: dict[str, list[tuple[Place, Side]]] = {}
         for statement, key in zip(self.statements, self._keys, strict=True):
-            if statement.document is not None and takes_part(statement):
+            if statement.document is not None and self.takes_side(statement):
                 who, side = voter(statement), (self.cluster(statement), statement.affirmed)
                 self._by_side.setdefault((who, side), []).append(key)
                 insort(self._by_voter.setdefault(who, []), (statement.place, side))
@@ -43,15 +44,19 @@ class Evidence:
 
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""
-        start = bisect_left(self._keys, (effective_from,))  # type: ignore[arg-type]
-        end = bisect_left(self._keys, (before,))  # type: ignore[arg-type]
-        return distinct(s for s in self.statements[start:end] if takes_part(s))
+        start = bisect_left(self._keys, (effective_from,))
+        end = bisect_left(self._keys, (before,))
+        return distinct(s for s in self.statements[start:end] if self.takes_side(s))
+
+    def takes_side(self, statement: Statement) -> bool:
+        """Whether a statement votes for or against something."""
+        return takes_part(statement) and (not self.has_aside or self.cluster(statement) != ASIDE)
 
     def previous(self, statement: Statement) -> Instant | None:
         """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
         side = (self.cluster(statement), statement.affirmed)
         keys = self._by_side.get((voter(statement), side), [])
-        index = bisect_left(keys, statement.place)  # type: ignore[arg-type]
+        index = bisect_left(keys, statement.place)
         return keys[index - 1][0] if index else None
 
     def began(self, who: str, side: Side, place: Place) -> Instant:

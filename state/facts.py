@@ -14,8 +14,9 @@ import msgspec
 from state.episodes import Ballot, Episode, Reason
 from state.fold_state import Side, SpellingCount
 from state.identity import ClaimId, FactId, fact_id
-from state.instants import Granularity, Instant
+from state.instants import INSTANT_MAX, Granularity, Instant, Moment
 from state.interval import Bound, Certainty, Interval
+from state.objects import type_object
 from state.statements import ObservationId, Spelling
 
 DEFINITE_FROM = 10  # votes; below it a bound is a guess from few voices (DESIGN 4.9)
@@ -80,9 +81,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def valid(self) -> Interval:
         """The span in which the fact holds, as one value."""
-        return Interval(
-            self._bound(self.lo, self.lo_granularity), self._bound(self.hi, self.hi_granularity)
-        )
+        return Interval(self._bound(self.lo, self.lo_granularity), self._bound(self.hi, self.hi_granularity))
 
     def _bound(self, at: Instant | None, granularity: str | None) -> Bound | None:
         if at is None or granularity is None:
@@ -126,7 +125,7 @@ def build(about: About, episode: Episode) -> Fact:
         declared=about.declared,
         form=episode.form,
         ordinal=episode.ordinal,
-        object=shown_spelling(episode.spellings),
+        object=shown_spelling(episode.spellings, form=episode.form),
         lo=episode.lo.at if episode.lo else None,
         hi=episode.hi.at if episode.hi else None,
         lo_granularity=episode.lo.granularity if episode.lo else None,
@@ -169,8 +168,23 @@ def as_text(spelling: Spelling | None) -> str:
     return str(spelling)
 
 
-def shown_spelling(counts: Sequence[SpellingCount]) -> Spelling | None:
-    """How an object is shown: the most frequent spelling, then the most recent, then the smallest."""
+def shown_spelling(counts: Sequence[SpellingCount], *, form: str) -> Spelling | None:
+    """How an object is shown: the most frequent spelling, then the most recent, then the smallest.
+
+    Of dates that fit each other the finest are shown ("2023-05" beside "8 May 2023").
+    """
     if len(counts) == 1:
         return counts[0].spelling
+    if form.startswith("d:"):
+        counts = _finest_dates(counts)
     return min(counts, key=lambda c: (-c.n, -c.newest[0], -c.newest[1], repr(c.spelling))).spelling
+
+
+def _finest_dates(counts: Sequence[SpellingCount]) -> list[SpellingCount]:
+    spans: list[tuple[int, SpellingCount]] = []
+    for count in counts:
+        value = None if count.spelling is None else type_object(count.spelling).value
+        span = value.end - value.start if isinstance(value, Moment) else INSTANT_MAX
+        spans.append((span, count))
+    finest = min(span for span, _ in spans)
+    return [count for span, count in spans if span == finest]

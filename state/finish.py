@@ -6,6 +6,7 @@ Works on a copy of the state, so that later evidence folds on from where the sta
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -111,6 +112,6 @@ def _number(episodes: Sequence[Episode]) -> None:
     for episode in episodes:
         episode.ordinal = ordinals.get(episode.cluster, 0)
         ordinals[episode.cluster] = episode.ordinal + 1
-    for episode, later in zip(episodes, episodes[1:], strict=False):
+    for episode, later in pairwise(episodes):
         if episode.follower is not None and later.lo == episode.hi:
             episode.follower = (later.form, later.ordinal)

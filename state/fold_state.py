@@ -23,6 +23,9 @@ NAMED_MAX: Final = 8  # observation ids that a fact names as examples; `why` fin
 Cluster = str
 """The key of a cluster: the smallest key of its forms. Statements without object share the key ""."""
 
+ASIDE: Final = "\x00aside"
+"""The cluster of forms that take no side: coarse dates that fit several others of the claim."""
+
 Side = tuple[Cluster, bool]
 """(cluster, affirmed): one thing that can be voted for. `(c, False)` is the denial of c."""
 

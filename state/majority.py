@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from state.episodes import Edge, Episode
-from state.fold_state import NAMED_MAX, Cluster, Side, SpellingCount
+from state.fold_state import ASIDE, NAMED_MAX, Cluster, Side, SpellingCount
 from state.instants import Instant
 from state.periods import Policy, distinct, finest
 from state.statements import Statement, voter
@@ -20,7 +20,9 @@ def fold_never_changing(
     bounds mean nothing. A cluster stands while its votes are more than its denials, or as many and
     observed earlier. `statements` are in the order of evidence.
     """
-    counted = distinct(s for s in statements if s.votes)
+    counted = distinct(s for s in statements if s.votes and cluster_of(s) != ASIDE)
+    if not counted:
+        return []
     said: dict[Side, list[Statement]] = {}
     for statement in counted:
         said.setdefault((cluster_of(statement), statement.affirmed), []).append(statement)
@@ -43,7 +45,9 @@ def fold_never_changing(
     rivals.sort(key=lambda side: (*strength(side), side[0], not side[1]))
     n_against = sum(n_votes[side] for side in rivals)
     start = min(s.effective_at for s in counted)
-    dissenting = [s for side, group in said.items() if side != held and (side[1] or side == denial) for s in group]
+    dissenting = [
+        s for side, group in said.items() if side != held and (side[1] or side == denial) for s in group
+    ]
     episode = Episode(
         cluster=held[0],
         form=min(s.form for s in said[held] if s.place == said[held][0].place),

@@ -13,7 +13,7 @@ from state.statements import Statement
 
 
 class Observation(msgspec.Struct, frozen=True, kw_only=True, tag="observation", omit_defaults=True):
-    """One usable observation. `subject` and `predicate` are normal forms; the spellings are in the statement."""
+    """One usable observation. `subject` and `predicate` are normal forms; the statement spells them."""
 
     claim: ClaimId
     namespace: str

@@ -16,8 +16,20 @@ from typing import Protocol
 
 from state.episodes import Ballot, Edge, Episode, Reason
 from state.fold_state import (
-    AFTER_ALL, LONG_AGO, NAMED_MAX, Cluster, ClusterState, End, FoldState, Mark, OpenFact, Report, Side,
-    SpellingCount, Vote,
+    AFTER_ALL,
+    ASIDE,
+    LONG_AGO,
+    NAMED_MAX,
+    Cluster,
+    ClusterState,
+    End,
+    FoldState,
+    Mark,
+    OpenFact,
+    Report,
+    Side,
+    SpellingCount,
+    Vote,
 )  # fmt: skip
 from state.instants import Granularity, Instant
 from state.statements import ObservationId, Place, Statement, restatement_key, voter
@@ -39,7 +51,12 @@ class Policy:
 
 
 class History(Protocol):
-    """The evidence behind the state, looked up only where a count needs it."""
+    """The evidence behind the state, looked up only where a count needs it.
+
+    `has_aside` says whether some forms take no side; their cluster is then `ASIDE`.
+    """
+
+    has_aside: bool
 
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""
@@ -92,6 +109,9 @@ class Fold:
         state.at = at
         speaking = group
         reports: Sequence[Statement] = ()
+        if self.history.has_aside:
+            group = [s for s in group if self.history.cluster(s) != ASIDE]
+            speaking = group
         if len(group) > 1 or (group and (group[0].is_late_end or not group[0].votes)):
             speaking = distinct(s for s in group if s.votes and not s.is_late_end)
             reports = distinct(s for s in group if s.votes and s.is_late_end and s.affirmed)
@@ -116,7 +136,9 @@ class Fold:
 
     # -- ends -------------------------------------------------------------------------------
 
-    def _end(self, at: Instant, reports: Sequence[Statement], speaking: Sequence[Statement]) -> OpenFact | None:
+    def _end(
+        self, at: Instant, reports: Sequence[Statement], speaking: Sequence[Statement]
+    ) -> OpenFact | None:
         """Let bounded votes leave; end the open fact, and return it, if its evidence says so."""
         state, held = self.state, self.state.open
         granularities: list[str] = []
@@ -443,7 +465,9 @@ class Fold:
 
     # -- counts -----------------------------------------------------------------------------
 
-    def _voices(self, held: OpenFact, statements: Sequence[Statement]) -> Iterator[tuple[Statement, bool, bool]]:
+    def _voices(
+        self, held: OpenFact, statements: Sequence[Statement]
+    ) -> Iterator[tuple[Statement, bool, bool]]:
         """Each statement that takes a side, whether it is for the fact, and whether its voice is new there.
 
         A document's voice is new when it says this for the first time within the fact; what it says twice
@@ -582,9 +606,7 @@ def is_document(who: str) -> bool:
 
 def _first_live(spoken: Iterable[tuple[Cluster, Statement]], cluster: Cluster, at: Instant) -> Edge:
     """When the first live statement for a cluster took effect."""
-    live = [
-        s for c, s in spoken if s.affirmed and c == cluster and (s.valid_to is None or s.valid_to > at)
-    ]
+    live = [s for c, s in spoken if s.affirmed and c == cluster and (s.valid_to is None or s.valid_to > at)]
     first = min(s.effective_at for s in live)
     return Edge(first, finest(s.lo_granularity for s in live if s.effective_at == first))
 
@@ -601,7 +623,7 @@ def _mark(cluster: ClusterState, statement: Statement) -> None:
 
 
 def enter_support(held: OpenFact, statement: Statement) -> None:
-    """Enter a supporting statement into a fact's spellings and names; whether it is a new vote is not asked."""
+    """Enter a supporting statement into a fact's spellings and names; its vote is counted elsewhere."""
     held.observations += 1
     held.supported_by.append(statement.observation_id)
     if len(held.supported_by) > NAMED_MAX:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from state.episodes import Episode, Reason, Role
 from state.finish import covering
+from state.fold_state import ASIDE as ASIDE_CLUSTER
 from state.fold_state import BEFORE_ALL, NAMED_MAX, Cluster, OpenFact
 from state.instants import Instant
 from state.periods import distinct, enter_support
@@ -32,12 +33,16 @@ def assign(
     """The role of each statement that counts, and the index of the episode that it concerns.
 
     `episodes` are in order of time and do not overlap; `statements` hold no duplicates and nothing fed
-    back. `timeless` is for predicates that never change, where bounds mean nothing. What takes effect after `horizon` cast no vote.
+    back. `timeless` is for predicates that never change, where bounds mean nothing. What takes
+    effect after `horizon` cast no vote.
     """
     starts = [episode.lo.at if episode.lo else BEFORE_ALL for episode in episodes]
     found: list[Assigned] = []
     for statement in statements:
         cluster = cluster_of(statement)
+        if cluster == ASIDE_CLUSTER:
+            found.append(ASIDE)
+            continue
         if statement.is_late_end and not timeless:
             found.append(_of_report(episodes, statement, cluster))
             continue
@@ -82,7 +87,8 @@ def _closed(episodes: Sequence[Episode], statement: Statement, cluster: Cluster)
     for number, episode in enumerate(episodes):
         if episode.reason is not Reason.DENIED or episode.cluster != cluster:
             continue
-        assert episode.hi is not None and episode.ballot is not None
+        assert episode.hi is not None
+        assert episode.ballot is not None
         if episode.hi.at <= statement.effective_at <= episode.ballot.decided_at:
             return (Role.CLOSING, number)
     return None
@@ -109,7 +115,9 @@ def recount(
     """
     counted = distinct(s for s in statements if s.votes)
     sides: dict[tuple[Role, int], list[Statement]] = {}
-    for statement, (role, number) in zip(counted, assign(episodes, counted, cluster_of, horizon=horizon), strict=True):
+    for statement, (role, number) in zip(
+        counted, assign(episodes, counted, cluster_of, horizon=horizon), strict=True
+    ):
         if number is not None:
             sides.setdefault((role, number), []).append(statement)
     for number, episode in enumerate(episodes):

@@ -21,12 +21,12 @@ from state.episodes import Episode
 from state.evidence import Evidence, takes_part
 from state.facts import About, build
 from state.finish import finish
-from state.fold_state import BEFORE_ALL, Cluster, FoldState, Side, decode_state, encode_state
+from state.fold_state import ASIDE, BEFORE_ALL, Cluster, FoldState, Side, decode_state, encode_state
 from state.identity import FactId
 from state.instants import Instant
 from state.majority import fold_never_changing
 from state.periods import Fold, Policy, distinct
-from state.statements import Place, Statement, document_of, order, position, voter
+from state.statements import ObservationId, Place, Statement, document_of, order, position, voter
 from state.timeline import fold_all
 
 
@@ -86,6 +86,7 @@ class Folding:
         self.tail = [_decode_statement(stored) for stored in strand.tail]
         self._ids = {statement.observation_id: statement for statement in self.tail}
         self._cluster_of = cluster_of
+        self.has_aside = False
         self._documents: dict[str, Document] = {}
 
     # -- looking back -----------------------------------------------------------------------
@@ -94,16 +95,22 @@ class Folding:
         """The cluster of a statement's form."""
         return self._cluster_of(statement.form)
 
+    def takes_side(self, statement: Statement) -> bool:
+        """Whether a statement votes for or against something."""
+        return takes_part(statement) and (not self.has_aside or self.cluster(statement) != ASIDE)
+
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""
         tail = self.tail
-        found = [s for s in tail if effective_from <= s.effective_at < before and takes_part(s)]
+        found = [s for s in tail if effective_from <= s.effective_at < before and self.takes_side(s)]
         number = self.strand.n_chunks
         if not tail or effective_from <= position(tail[0]):
             while number:
                 number -= 1
                 statements = self.chunks.get(number).statements
-                inside = [s for s in statements if effective_from <= s.effective_at < before and takes_part(s)]
+                inside = [
+                    s for s in statements if effective_from <= s.effective_at < before and self.takes_side(s)
+                ]
                 found = inside + found
                 if position(statements[0]) < effective_from:
                     break
@@ -134,7 +141,11 @@ class Folding:
             found = self._documents[who] = found or Document()
             source, document = document_of(who)
             for statement in self.tail:
-                if statement.document == document and statement.source == source and takes_part(statement):
+                if (
+                    statement.document == document
+                    and statement.source == source
+                    and self.takes_side(statement)
+                ):
                     found.add(saying_of(statement, self.cluster(statement)))
         return found
 
@@ -142,7 +153,9 @@ class Folding:
         """The same from all of the evidence, however long ago: the long way, for late evidence only."""
         whole = Document()
         sayings = sorted(
-            saying_of(s, self.cluster(s)) for s in self.everything() if takes_part(s) and voter(s) == who
+            saying_of(s, self.cluster(s))
+            for s in self.everything()
+            if s.document is not None and self.takes_side(s) and voter(s) == who
         )
         whole.sayings = sayings
         return whole
@@ -154,7 +167,7 @@ class Folding:
             found.extend(self.chunks.get(number).statements)
         return found + self.tail
 
-    def find(self, observation_id: str) -> Statement | None:
+    def find(self, observation_id: ObservationId) -> Statement | None:
         """The statement with this id, or None."""
         held = self._ids.get(observation_id)
         if held is not None or self.strand.n_chunks == 0:
@@ -166,6 +179,20 @@ class Folding:
             if statement.observation_id == observation_id:
                 return statement
         return None
+
+    def published(self) -> dict[FactId, Published]:
+        """Everything that was published of this strand, withdrawn facts too: the long way."""
+        found = {**self.strand.withdrawn, **self.strand.live}
+        for number in range(self.strand.n_chunks):
+            found.update({p.fact.fact_id: p for _, p in self.chunks.get(number).closed})
+        found.update({p.fact.fact_id: p for _, _, p in self.strand.closed})
+        return found
+
+    def withdraw_unclaimed(self) -> list[Change]:
+        """Withdraw what was handed over as published and is no fact of this strand."""
+        strand = self.strand
+        strand.withdrawn, changes = diff(strand.withdrawn, (), horizon=strand.horizon)
+        return changes
 
     # -- what arrives -----------------------------------------------------------------------
 
@@ -183,7 +210,7 @@ class Folding:
         if self.never_changes or any(s.votes and s.is_late_end and s.affirmed for s in added):
             self.flatten()
         for statement in added:
-            if statement.document is not None and takes_part(statement):
+            if statement.document is not None and self.takes_side(statement):
                 self._document(voter(statement)).add(saying_of(statement, self.cluster(statement)))
         changes = self._apply(added, removed, lowered=lowered)
         strand.due_at = self._due_at()
@@ -256,9 +283,7 @@ class Folding:
         left = self.tail[self.strand.n_folded :]
         return [(at, list(members)) for at, members in groupby(left, key=position)]
 
-    def _publish(
-        self, before: dict[FactId, Published], fresh: Sequence[tuple[int, Episode]]
-    ) -> list[Change]:
+    def _publish(self, before: dict[FactId, Published], fresh: Sequence[tuple[int, Episode]]) -> list[Change]:
         """Compare what was published of facts that may have changed with what they are now."""
         strand = self.strand
         coming = finish(strand.state, self._scheduled(), self, self.policy, horizon=strand.horizon)
@@ -301,7 +326,7 @@ class Folding:
         said: dict[str, list[Statement]] = {}
         for statement in statements:
             self.chunks.put_place(order(statement))
-            if statement.document is not None and takes_part(statement):
+            if statement.document is not None and self.takes_side(statement):
                 said.setdefault(voter(statement), []).append(statement)
         for who, group in said.items():
             stored = self.chunks.document(who) or Document()
@@ -341,7 +366,7 @@ class Folding:
 
     def _forget(self, removed: Iterable[Statement]) -> None:
         for statement in removed:
-            if statement.document is not None and takes_part(statement):
+            if statement.document is not None and self.takes_side(statement):
                 who = voter(statement)
                 saying = saying_of(statement, self.cluster(statement))
                 self._document(who).remove(saying)

@@ -70,9 +70,7 @@ def groups(
         cluster = cluster_of.get(statement.form, statement.form)
         by_name.setdefault(cluster if predicate.is_multi or not cluster else "*", []).append(statement)
     valued = horizon_of(s for s in ordered if s.form)
-    return [
-        (by_name[name], horizon_of(by_name[name]) if not name else valued) for name in sorted(by_name)
-    ]
+    return [(by_name[name], horizon_of(by_name[name]) if not name else valued) for name in sorted(by_name)]
 
 
 def horizon_of(statements: Iterable[Statement]) -> Instant:

@@ -99,6 +99,7 @@ def recorded_at_of(raw: bytes) -> Instant | None:
 
 
 def _fields(raw: bytes, bytes_max: int) -> dict[str, Any]:
+    raw = raw.removeprefix(b"\xef\xbb\xbf")  # a byte order mark, as some editors write before the first line
     if len(raw) > bytes_max:
         raise BadInput("too_large", f"The record has {len(raw)} bytes; at most {bytes_max} are read.")
     if raw.count(b"[") + raw.count(b"{") > NESTING_MAX and _depth(raw) > NESTING_MAX:

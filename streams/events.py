@@ -139,6 +139,8 @@ class Fact(Model):
     policy_version: str = Field(
         description="The rules that decided, and the settings that differ from the default."
     )
+    model: str | None = Field(description="The vectors that texts of its claim were compared with.")
+    degraded: bool = Field(description="Whether vectors were missing, so that only equal texts count as one.")
 
 
 class FactEvent(Fact):

@@ -35,8 +35,12 @@ class KafkaSettings(BaseSettings):
     cert_file: Path | None = Field(None, description="PEM file with the client's certificate.")
     key_file: Path | None = Field(None, description="PEM file with the client's key.")
     request_timeout_s: float = Field(60.0, gt=0, description="Bound on one request to a broker, in seconds.")
-    session_timeout_s: float = Field(30.0, gt=0, description="A worker silent this long loses its partitions.")
-    commit_interval_s: float = Field(1.0, gt=0, description="How often a worker commits what is done, in seconds.")
+    session_timeout_s: float = Field(
+        30.0, gt=0, description="A worker silent this long loses its partitions."
+    )
+    commit_interval_s: float = Field(
+        1.0, gt=0, description="How often a worker commits what is done, in seconds."
+    )
 
 
 class Settings(BaseSettings):
@@ -59,6 +63,10 @@ class Settings(BaseSettings):
     vote_window: int = Field(5, ge=1, description="How many of the newest votes decide.")
     contested_above: float = Field(
         0.40, ge=0, le=1, description="Share of the newest votes against a fact above which it is contested."
+    )
+    vectors: Literal["packaged", "none"] = Field(
+        "packaged",
+        description="What says which texts mean the same: the packaged static vectors, or nothing.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="What is logged.")
     kafka: KafkaSettings = Field(default_factory=KafkaSettings)

@@ -55,7 +55,8 @@ class TopicSpec:
 
 TOPICS: Final[tuple[TopicSpec, ...]] = (
     TopicSpec(
-        Topic.OBSERVATIONS, "anything", "public input: observations as JSON, from any producer", False, 7 * DAY_MS, False
+        Topic.OBSERVATIONS, "anything", "public input: observations as JSON, from any producer",
+        retention_ms=7 * DAY_MS, stateful=False,
     ),
     TopicSpec(
         Topic.BY_CLAIM, "explicit partition", "internal, the record of truth: batches of validated input",
@@ -66,7 +67,9 @@ TOPICS: Final[tuple[TopicSpec, ...]] = (
     TopicSpec(Topic.FACT_REINFORCED, "subject", "a fact that gained support"),
     TopicSpec(Topic.FACT_INVALIDATED, "subject", "a fact that was outvoted, denied or withdrawn"),
     TopicSpec(Topic.FACT_REVISED, "subject", "every other change of a fact"),
-    TopicSpec(Topic.FACTS, "fact id", "the latest state of each fact", compacted=True, retention_ms=KEPT_FOR_EVER),
+    TopicSpec(
+        Topic.FACTS, "fact id", "the latest state of each fact", compacted=True, retention_ms=KEPT_FOR_EVER
+    ),
     TopicSpec(Topic.DEAD_LETTERS, "original key", "what could not be used, and why", stateful=False),
 )  # fmt: skip
 """The topics that exist in this release, in the order in which data flows."""

@@ -39,7 +39,15 @@ def valid_fields(fact: Fact) -> dict[str, str | None]:
     }
 
 
-def fact_fields(fact: Fact, version: int, *, recorded_at: Instant, policy_version: str) -> dict[str, Any]:
+def fact_fields(
+    fact: Fact,
+    version: int,
+    *,
+    recorded_at: Instant,
+    policy_version: str,
+    model: str | None,
+    degraded: bool,
+) -> dict[str, Any]:
     """The body of a fact event, and of a record on `facts`."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -68,6 +76,8 @@ def fact_fields(fact: Fact, version: int, *, recorded_at: Instant, policy_versio
         "dissented_by": fact.dissented_by,
         "recorded_at": format_instant(recorded_at),
         "policy_version": policy_version,
+        "model": model,
+        "degraded": degraded,
     }
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.parts import RAN_AGAINST
 
 settings.register_profile("default", deadline=None, max_examples=100)
 settings.register_profile(
@@ -12,3 +15,9 @@ settings.register_profile(
 )
 settings.register_profile("deeper", settings.get_profile("deep"), max_examples=20_000)
 settings.load_profile(os.environ.get("FACTDRIFT_TEST_PROFILE", "default"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end which real parts the tests ran against."""
+    for part in dict.fromkeys(RAN_AGAINST):
+        terminalreporter.write_line(f"ran against {part}")

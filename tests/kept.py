@@ -9,11 +9,15 @@ import msgspec
 from state import claim as claims
 from state.changes import Change, Published
 from state.claim import Claim, LiveClaim
+from state.clusters import Form, partition
 from state.facts import About, Fact, build
+from state.fold_state import ASIDE
 from state.identity import claim_id
+from state.objects import type_object
 from state.periods import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
+from state.similarity import Vectors
 from state.statements import Statement
 from state.timeline import fold
 
@@ -23,8 +27,9 @@ NAMES = ("default", "kim", "p")
 class KeptClaim:
     """Applies batches to one claim. It is read anew from its bytes every third batch, else kept in use."""
 
-    def __init__(self, predicate: Predicate) -> None:
+    def __init__(self, predicate: Predicate, vectors: Vectors | None = None) -> None:
         self.predicate = predicate
+        self.vectors = vectors
         self.pieces: dict[bytes, bytes] = {}
         namespace, subject, name = NAMES
         claim = Claim(
@@ -36,6 +41,7 @@ class KeptClaim:
         )
         self.stored = claims.encode(claim)
         self.epoch = 0
+        self.n_embedded = 0
         self.seen: dict[str, Published] = {}
         self._live: LiveClaim | None = None
 
@@ -43,9 +49,17 @@ class KeptClaim:
         """Apply one batch; checks that versions rise by one."""
         self.epoch += 1
         if self._live is None or self.epoch % 3 == 0:
-            self._live = LiveClaim(claims.decode(self.stored), predicate=self.predicate, policy=Policy())
+            model = None if self.vectors is None else self.vectors.model
+            self._live = LiveClaim(
+                claims.decode(self.stored), predicate=self.predicate, policy=Policy(), model=model
+            )
         shelf = Shelf(self.pieces.get)
-        changes = self._live.apply(arrivals, retracted, shelf, epoch=self.epoch).changes
+        wanted = self._live.wanted(arrivals, shelf)
+        vectors = {}
+        if wanted and self.vectors is not None:
+            vectors = dict(zip(wanted, self.vectors.embed(list(wanted.values())), strict=True))
+            self.n_embedded += len(wanted)
+        changes = self._live.apply(arrivals, retracted, shelf, epoch=self.epoch, vectors=vectors).changes
         for key, value in shelf.changes.items():
             if value is None:
                 self.pieces.pop(key, None)
@@ -75,7 +89,23 @@ def content(fact: Fact) -> dict[str, object]:
     return found
 
 
-def facts_of(statements: Sequence[Statement], predicate: Predicate) -> list[dict[str, object]]:
-    """The facts that all of the evidence gives when it is folded at once."""
+def facts_of(
+    statements: Sequence[Statement], predicate: Predicate, vectors: Vectors | None = None
+) -> list[dict[str, object]]:
+    """The facts that all of the evidence gives when it is clustered and folded at once."""
     about = About(claim_id(*NAMES), NAMES[0], predicate.declared)
-    return contents(build(about, episode) for episode in fold(statements, predicate, Policy(), {}).episodes)
+    clusters = {} if vectors is None else clusters_of(statements, vectors)
+    folded = fold(statements, predicate, Policy(), clusters)
+    return contents(build(about, episode) for episode in folded.episodes)
+
+
+def clusters_of(statements: Sequence[Statement], vectors: Vectors) -> dict[str, str]:
+    """The cluster of every form, from all statements at once."""
+    said: dict[str, set[str]] = {}
+    for statement in statements:
+        if statement.votes and statement.form:
+            said.setdefault(statement.form, set()).add(str(statement.spelling))
+    typed = {form: type_object(min(spellings)) for form, spellings in said.items()}
+    forms = {form: Form(t, vectors.embed([t.text])[0]) for form, t in typed.items()}
+    found = partition(forms, threshold=vectors.model.threshold)
+    return {**found.cluster_of, **dict.fromkeys(found.aside, ASIDE)}

@@ -85,7 +85,9 @@ def changed_most(lines: Sequence[Line]) -> list[list[Line]]:
     by_claim: dict[tuple[str, str, str], list[Line]] = defaultdict(list)
     for line in lines:
         by_claim[(line["namespace"], line["subject"], line["predicate"])].append(line)
-    ranked = sorted(by_claim.values(), key=lambda facts: (-len(facts), facts[0]["subject"], facts[0]["predicate"]))
+    ranked = sorted(
+        by_claim.values(), key=lambda facts: (-len(facts), facts[0]["subject"], facts[0]["predicate"])
+    )
     single = [facts for facts in ranked if sum(f["valid"]["hi"] is None for f in facts) <= 1]
     kept = single[:CHANGED_SHOWN]
     capital = [f for f in single if (f[0]["subject"], f[0]["predicate"]) == ("Kazakhstan", "capital")]
@@ -100,7 +102,9 @@ def unstable(log: Iterable[Line]) -> list[dict[str, Any]]:
             causes[(event["namespace"], event["subject"])].append(event)
     found = []
     for (namespace, subject), retired in sorted(causes.items()):
-        dated = [(Instant(parse_instant(e["decided_observed_at"])), e) for e in retired if e["decided_observed_at"]]
+        dated = [
+            (Instant(parse_instant(e["decided_observed_at"])), e) for e in retired if e["decided_observed_at"]
+        ]
         reached = first_unstable(at for at, _ in dated)
         if reached is not None:
             dated.sort(key=lambda item: item[0])
@@ -126,7 +130,7 @@ def span(line: Line) -> str:
 
 
 def _bound(valid: Line, side: str, infinite: str) -> str:
-    at = valid[side]
+    at: str | None = valid[side]
     if at is None:
         return infinite
     cut = {"decade": 4, "year": 4, "quarter": 7, "month": 7}.get(valid[f"{side}_granularity"], 10)
@@ -153,10 +157,7 @@ def tell(story: dict[str, Any]) -> None:
             table(
                 f"{first['subject']} / {first['predicate']}: {len(facts)} facts",
                 ("value", "valid", "state", "why", "support", "dissent"),
-                [
-                    (f["object"], span(f), f["state"], f["reason"], f["support"], f["dissent"])
-                    for f in facts
-                ],
+                [(f["object"], span(f), f["state"], f["reason"], f["support"], f["dissent"]) for f in facts],
             )
         )
     for entity in story["unstable"]:
@@ -180,8 +181,8 @@ def tell(story: dict[str, Any]) -> None:
             f"{len(story['contested'])} facts",
             ("subject", "predicate", "value", "since", "support", "dissent", "rivals"),
             [
-                (f["subject"], f["predicate"], f["object"], _bound(f["valid"], "lo", "…"), f["support"], f["dissent"],
-                 ", ".join(f["rivals"]))
+                (f["subject"], f["predicate"], f["object"], _bound(f["valid"], "lo", "…"), f["support"],
+                 f["dissent"], ", ".join(f["rivals"]))
                 for f in story["contested"]
             ],
         )

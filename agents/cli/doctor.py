@@ -40,7 +40,11 @@ def command(
 ) -> None:
     """Check versions, disk, settings, the broker, its topics and Redis; exit code 4 where one is not well."""
     settings = Settings()
-    checks: list[Callable[[], Iterator[Finding]]] = [_versions, lambda: _settings(settings), lambda: _disk(settings, data)]
+    checks: list[Callable[[], Iterator[Finding]]] = [
+        _versions,
+        lambda: _settings(settings),
+        lambda: _disk(settings, data),
+    ]
     if not embedded:
         checks += [lambda: _broker(settings), lambda: _redis(settings)]
     findings = [finding for check in checks for finding in check()]

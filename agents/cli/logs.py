@@ -20,7 +20,10 @@ from streams.settings import Settings
 from streams.topics import CHANGE_FEED, Topic
 
 Data = Annotated[
-    Path | None, typer.Option("--data", help="Folder of an embedded log. Without it: the Kafka cluster of FACTDRIFT_KAFKA_….")
+    Path | None,
+    typer.Option(
+        "--data", help="Folder of an embedded log. Without it: the Kafka cluster of FACTDRIFT_KAFKA_…."
+    ),
 ]
 _decode = msgspec.json.Decoder().decode
 
@@ -68,12 +71,19 @@ def publish(
 def watch(
     data: Data = None,
     topic: Annotated[
-        list[str] | None, typer.Option("--topic", help="Topic to follow, repeatable; by default the change feed.")
+        list[str] | None,
+        typer.Option("--topic", help="Topic to follow, repeatable; by default the change feed."),
     ] = None,
-    subject: Annotated[str | None, typer.Option("--subject", help="Only this subject, in any spelling.")] = None,
-    predicate: Annotated[str | None, typer.Option("--predicate", help="Only this predicate, in any spelling.")] = None,
+    subject: Annotated[
+        str | None, typer.Option("--subject", help="Only this subject, in any spelling.")
+    ] = None,
+    predicate: Annotated[
+        str | None, typer.Option("--predicate", help="Only this predicate, in any spelling.")
+    ] = None,
     namespace: Annotated[str | None, typer.Option("--namespace", help="Only this namespace.")] = None,
-    from_start: Annotated[bool, typer.Option("--from-start", help="Begin with the oldest record kept.")] = False,
+    from_start: Annotated[
+        bool, typer.Option("--from-start", help="Begin with the oldest record kept.")
+    ] = False,
     once: Annotated[bool, typer.Option("--once", help="Stop at the present end instead of waiting.")] = False,
     json: Json = False,
 ) -> None:

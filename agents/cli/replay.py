@@ -20,11 +20,14 @@ from streams.settings import Settings
 from streams.wire import to_json
 
 Files = Annotated[
-    list[str], typer.Argument(help="JSON-lines files of observations; - is standard input.", show_default=False)
+    list[str],
+    typer.Argument(help="JSON-lines files of observations; - is standard input.", show_default=False),
 ]
 Data = Annotated[
     Path | None,
-    typer.Option("--data", help="Folder of the embedded log. Without it a temporary one is used and removed."),
+    typer.Option(
+        "--data", help="Folder of the embedded log. Without it a temporary one is used and removed."
+    ),
 ]
 Predicates = Annotated[Path | None, typer.Option("--predicates", help="TOML file that declares predicates.")]
 
@@ -32,7 +35,9 @@ Predicates = Annotated[Path | None, typer.Option("--predicates", help="TOML file
 def command(
     files: Files,
     data: Data = None,
-    facts: Annotated[Path | None, typer.Option("--facts", help="Write all facts to this file; - is standard output.")] = None,
+    facts: Annotated[
+        Path | None, typer.Option("--facts", help="Write all facts to this file; - is standard output.")
+    ] = None,
     events_to: Annotated[
         Path | None, typer.Option("--events", help="Write all events to this file; - is standard output.")
     ] = None,
@@ -59,7 +64,9 @@ def command(
         finally:
             host.store.close()
     quiet = facts == Path("-") or events_to == Path("-")
-    _summarise(reports, Counter(line["state"] for line in lines), for_people=not for_programs(json), quiet=quiet)
+    _summarise(
+        reports, Counter(line["state"] for line in lines), for_people=not for_programs(json), quiet=quiet
+    )
 
 
 def _settings(predicates: Path | None, batch: int | None) -> Settings:
@@ -94,7 +101,10 @@ def opened(name: str) -> Iterator[tuple[Path | None, BinaryIO, int]]:
     except OSError as error:
         raise UnreadableFile(f"{name} cannot be read: {error.strerror}.") from error
     with stream:
-        yield path, stream, path.stat().st_size
+        if stream.seekable():
+            yield path, stream, path.stat().st_size
+        else:
+            yield None, stream, 0  # a pipe: like standard input, it cannot be resumed
 
 
 def _replay_one(host: EmbeddedHost, name: str, batch_max: int) -> Report:

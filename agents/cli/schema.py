@@ -14,7 +14,9 @@ from streams.events import json_schemas
 
 def command(
     topic: Annotated[str | None, typer.Argument(help="Only this topic.", show_default=False)] = None,
-    to: Annotated[Path | None, typer.Option("--out", help="Write one file for each topic into this folder.")] = None,
+    to: Annotated[
+        Path | None, typer.Option("--out", help="Write one file for each topic into this folder.")
+    ] = None,
 ) -> None:
     """Print the JSON Schema of the records on a topic, or of all topics."""
     schemas = json_schemas()

@@ -10,7 +10,7 @@ from typing import Final
 from streams.settings import KafkaSettings
 from streams.topics import Topic
 
-TABLES: Final = ("claims", "subjects")
+TABLES: Final = ("claims", "claim-pieces", "subjects")
 """The tables that have a changelog. A worker refuses an agent with any other."""
 
 

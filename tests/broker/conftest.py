@@ -21,8 +21,6 @@ from tests.broker.cluster import SESSION_S, Cluster
 from tests.parts import PartMissing
 from tests.parts.kafka import KafkaBroker, start_kafka
 
-_ran_against: list[str] = []
-
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
@@ -30,19 +28,11 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     try:
         found = start_kafka(tmp_path_factory.mktemp("broker"))
     except PartMissing as missing:
-        if os.environ.get("CI") == "true":
+        if os.environ.get("CI"):
             raise
         pytest.skip(str(missing))
-    _ran_against.append(found.describe())
     yield found
     found.stop()
-
-
-@pytest.hookimpl
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say at the end what the tests ran against."""
-    for part in dict.fromkeys(_ran_against):
-        terminalreporter.write_line(f"ran against {part}")
 
 
 @pytest.fixture

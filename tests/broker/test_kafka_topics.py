@@ -36,7 +36,9 @@ def test_every_topic_and_changelog_is_made_once_and_then_found_good(cluster: Cal
     made = asyncio.run(create_topics(settings))
 
     expected = [topic_name(kafka, spec.topic) for spec in TOPICS]
-    expected += [f"{kafka.prefix}factdrift-claims-changelog", f"{kafka.prefix}factdrift-subjects-changelog"]
+    expected += [
+        f"{kafka.prefix}factdrift-{table}-changelog" for table in ("claims", "claim-pieces", "subjects")
+    ]
     assert made == expected
     assert asyncio.run(create_topics(settings)) == []
     assert asyncio.run(check_topics(settings)) == []

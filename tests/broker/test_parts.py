@@ -31,7 +31,12 @@ LONG_AGO_MS = 1_000
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    broker = start_kafka(tmp_path_factory.mktemp("kafka"))
+    try:
+        broker = start_kafka(tmp_path_factory.mktemp("kafka"))
+    except PartMissing as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
     yield broker
     broker.stop()
 
@@ -61,7 +66,12 @@ def new_redis(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
     servers: list[RedisServer] = []
 
     def create(*, persistent: bool = False) -> RedisServer:
-        servers.append(start_redis(tmp_path, persistent=persistent))
+        try:
+            servers.append(start_redis(tmp_path, persistent=persistent))
+        except PartMissing as missing:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(str(missing))
         return servers[-1]
 
     yield create

@@ -39,7 +39,9 @@ def world(seed: int) -> list[bytes]:
             "object": chance.choice(["Oslo", "Bergen", "Rome", "Lima", "Pune"]),
             "observed_at": at,
             "polarity": "denied" if chance.random() < 0.08 else "affirmed",
-            "source": {"id": "s", "document": f"d{chance.randrange(3000)}"} if chance.random() < 0.7 else None,
+            "source": {"id": "s", "document": f"d{chance.randrange(3000)}"}
+            if chance.random() < 0.7
+            else None,
         }
         lines.append(json.dumps(body).encode() if chance.random() > 0.002 else b'{"broken": ')
     return lines
@@ -74,9 +76,15 @@ def test_fifty_kills_leave_the_facts_and_events_of_an_undisturbed_run(tmp_path: 
     chance = random.Random(SEED)
 
     for kill in range(N_KILLS):
-        process = subprocess.Popen(command(source, rough), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command(source, rough), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         goal = min(progress(rough) + chance.randint(1, 10) * 20, N_OBSERVATIONS * 9 // 10)
-        wait_until(lambda: progress(rough) >= goal, timeout_s=60, what=f"batch to become durable before kill {kill}")  # noqa: B023
+        wait_until(
+            lambda goal=goal: progress(rough) >= goal,
+            timeout_s=60,
+            what=f"a durable batch before kill {kill}",
+        )
         time.sleep(chance.random() * 0.005)  # anywhere within a batch, not only at its start
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "the replay ended before it could be killed"

@@ -26,7 +26,9 @@ def factdrift(*arguments: str | Path, stdin: bytes | None = None) -> dict[str, o
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_line_is_accounted_for_and_the_order_of_lines_changes_no_byte(name: str, tmp_path: Path) -> None:
+def test_every_line_is_accounted_for_and_the_order_of_lines_changes_no_byte(
+    name: str, tmp_path: Path
+) -> None:
     source = shared_file(name)
     lines = source.read_bytes().splitlines(keepends=True)
     shuffled = lines.copy()

@@ -13,14 +13,35 @@ import gc
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NoReturn, TypeVar
+from typing import NoReturn, Protocol, TypeVar, runtime_checkable
 
-__all__ = ["NotOurs", "PartMissing", "RungMissing", "climb", "named_in_environment", "require_docker"]
+__all__ = [
+    "RAN_AGAINST",
+    "NotOurs",
+    "PartMissing",
+    "RungMissing",
+    "climb",
+    "named_in_environment",
+    "require_docker",
+]
 
 # An engine on this machine answers in milliseconds; a dead remote one must not stall the run.
 DOCKER_ANSWER_S = 3
 
 Part = TypeVar("Part")
+
+
+@runtime_checkable
+class Describes(Protocol):
+    """A part that can say in words what it is."""
+
+    def describe(self) -> str:
+        """What it is and where it comes from, such as "Apache Kafka 4.3.1 on the local JVM"."""
+        ...
+
+
+RAN_AGAINST: list[str] = []
+"""What this run has used so far, in words, for the closing lines of pytest."""
 
 
 class PartMissing(RuntimeError):
@@ -46,9 +67,13 @@ def climb(part: str, rungs: Sequence[tuple[str, Callable[[], Part]]], *, how_to_
     reasons: list[str] = []
     for name, start in rungs:
         try:
-            return start()
+            found = start()
         except RungMissing as missing:
             reasons.append(f"  {len(reasons) + 1}. {name}: {missing}")
+        else:
+            if isinstance(found, Describes):
+                RAN_AGAINST.append(found.describe())
+            return found
     tried = "\n".join(reasons)
     message = f"No {part} for the tests. Tried in this order:\n{tried}\nTo get one: {how_to_get_one}"
     raise PartMissing(message)

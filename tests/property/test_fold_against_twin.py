@@ -49,11 +49,21 @@ def histories(draw: st.DrawFn, *, max_size: int = 14) -> list[Statement]:
 
 def as_twin(s: Statement) -> twin.Statement:
     return twin.Statement(
-        s.observation_id, s.form or None, s.affirmed, s.observed_at, s.valid_from, s.valid_to, s.source, s.document, s.votes
+        s.observation_id,
+        s.form or None,
+        s.affirmed,
+        s.observed_at,
+        s.valid_from,
+        s.valid_to,
+        s.source,
+        s.document,
+        s.votes,
     )
 
 
-def ours(statements: list[Statement], predicate: Predicate) -> tuple[list[tuple[object, ...]], frozenset[str]]:
+def ours(
+    statements: list[Statement], predicate: Predicate
+) -> tuple[list[tuple[object, ...]], frozenset[str]]:
     folded = fold(statements, predicate, Policy(), {})
     sides: dict[tuple[int, Role], set[str]] = {}
     aside = set()
@@ -84,7 +94,9 @@ def ours(statements: list[Statement], predicate: Predicate) -> tuple[list[tuple[
     return sorted(facts, key=repr), frozenset(aside)
 
 
-def theirs(statements: list[Statement], predicate: Predicate) -> tuple[list[tuple[object, ...]], frozenset[str]]:
+def theirs(
+    statements: list[Statement], predicate: Predicate
+) -> tuple[list[tuple[object, ...]], frozenset[str]]:
     facts, aside = twin.fold(
         map(as_twin, statements), cardinality=predicate.cardinality, change=predicate.change
     )
@@ -113,7 +125,9 @@ def without_restatements(statements: list[Statement]) -> list[Statement]:
     return kept
 
 
-@given(histories(), st.sampled_from([Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")]))
+@given(
+    histories(), st.sampled_from([Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")])
+)
 def test_the_fold_agrees_with_its_plain_twin(history: list[Statement], predicate: Predicate) -> None:
     history = without_restatements(history)
 
@@ -121,7 +135,9 @@ def test_the_fold_agrees_with_its_plain_twin(history: list[Statement], predicate
 
 
 @given(histories(), st.randoms(use_true_random=False))
-def test_the_order_of_arrival_and_the_ids_change_nothing(history: list[Statement], chance: random.Random) -> None:
+def test_the_order_of_arrival_and_the_ids_change_nothing(
+    history: list[Statement], chance: random.Random
+) -> None:
     renamed = [s.observation_id for s in history]
     chance.shuffle(renamed)
     other = [twin_rename(s, new) for s, new in zip(history, renamed, strict=True)]

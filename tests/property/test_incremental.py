@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from state import strand
+from state.objects import type_object
 from state.predicates import Predicate
 from state.statements import Statement
+from streams.vectors import packaged
+from tests.builders import statement
 from tests.kept import KeptClaim, facts_of
 from tests.property.test_fold_against_twin import histories
 
@@ -52,3 +56,60 @@ def test_a_claim_kept_between_batches_equals_the_fold_of_all_its_evidence(
         now = [s for s in there.values() if s.observation_id not in gone]
         assert live.facts() == facts_of(now, predicate)
     assert live.apply(list(there.values()), sorted(gone)) == []
+
+
+WORDS = [
+    "adoption agency",
+    "adoption agencies",
+    "the adoption agencies",
+    "foster care",
+    "2023-05",
+    "2023-05-08",
+    "9 May 2023",
+    "2023",
+    "5 kg",
+    "5000 g",
+]
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Statement]:
+    """Short histories whose objects are paraphrases, fitting dates and equal measures."""
+    found = []
+    for s in draw(histories(max_size=12)):
+        word = draw(st.sampled_from(WORDS))
+        found.append(msgspec.structs.replace(s, form=type_object(word).key, spelling=word))
+    return found
+
+
+@given(conversations(), st.sampled_from(PREDICATES), st.randoms(use_true_random=False), st.floats(0, 0.3))
+def test_clusters_that_move_as_forms_come_and_go_leave_the_facts_of_all_the_evidence(
+    history: list[Statement], predicate: Predicate, chance: random.Random, share_retracted: float
+) -> None:
+    vectors = packaged()
+    live, there, gone = KeptClaim(predicate, vectors), {}, set()
+    for statement in history:
+        there[statement.observation_id] = statement
+        retracted = [s.observation_id for s in history if chance.random() < share_retracted / 4]
+        gone |= set(retracted)
+
+        live.apply([statement], retracted)
+
+        now = [s for s in there.values() if s.observation_id not in gone]
+        assert live.facts() == facts_of(now, predicate, vectors)
+
+
+def test_no_text_is_embedded_before_a_claim_has_a_second_one() -> None:
+    live = KeptClaim(Predicate("p"), packaged())
+
+    live.apply([worded("foster care", 1), worded("foster care", 2), worded("5 kg", 3)])
+    assert live.n_embedded == 0
+
+    live.apply([worded("adoption agency", 4)])
+    assert live.n_embedded == 2
+
+
+def worded(word: str, at: int) -> Statement:
+    return msgspec.structs.replace(
+        statement("x", at, id=f"{word}@{at}"), form=type_object(word).key, spelling=word
+    )

@@ -33,9 +33,10 @@ Votes
    compared by effective time. Left and cleared statements count in a run; reports, scheduled and fed-back
    statements do not.
 8. Of sides that tie at the edge of the window each takes as many of the seats left as it has votes there:
-    with one side alone at the edge exactly five votes count, and ids never matter. "All later" and "at least one of them" speak of R's votes among the newest five for F or R. "Two more"
-   means two or more. Only the top rival is tried: a weaker one that speaks now cannot win in its place. F's
-   last statement counts even when its vote has left.
+    with one side alone at the edge exactly five votes count, and ids never matter. "All later" and "at
+    least one of them" speak of R's votes among the newest five for F or R. "Two more" means two or more.
+    Only the top rival is tried: a weaker one that speaks now cannot win in its place. F's last statement
+    counts even when its vote has left.
 9. Order of rivals: the key of a denial is its cluster's key, and the key goes before "affirmed first",
    which therefore never decides.
 10. An opening that follows an ended or a denied fact takes "latest" as the latest place.
@@ -236,13 +237,15 @@ def _newest(votes: list[Vote], count: int) -> list[Vote]:
 
 
 def _seats(sides: list[list[Vote]], count: int) -> list[int]:
-    """Return how many votes of each side are among the ``count`` newest; at the edge each tied side takes what is left."""
+    """Return how many votes of each side are among the ``count`` newest; tied sides take what is left."""
     places = sorted((vote.place for side in sides for vote in side), reverse=True)
     if len(places) <= count:
         return [len(side) for side in sides]
     edge = places[count - 1]
     left = count - sum(place > edge for place in places)
-    return [sum(v.place > edge for v in side) + min(sum(v.place == edge for v in side), left) for side in sides]
+    return [
+        sum(v.place > edge for v in side) + min(sum(v.place == edge for v in side), left) for side in sides
+    ]
 
 
 def _stands(affirmations: list[Vote], denials: list[Vote]) -> bool:
@@ -553,9 +556,7 @@ def _facts(statements: list[Statement], episodes: list[Episode], horizon: int) -
                 continue
             if s.affirmed and s.cluster == episode.cluster:
                 supporting.append(s)
-            elif s.affirmed and not _is_report(s):
-                dissenting.append(s)
-            elif s.cluster == episode.cluster and not _is_report(s):
+            elif (s.affirmed and not _is_report(s)) or (s.cluster == episode.cluster and not _is_report(s)):
                 dissenting.append(s)
         contested = bool(episode.rivals) and (episode.hi is None or episode.hi > horizon)
         facts.append(

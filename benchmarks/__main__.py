@@ -1,0 +1,43 @@
+"""`python -m benchmarks [NAME …]` runs benchmarks one after the other; without a name it lists them."""
+
+from __future__ import annotations
+
+import argparse
+from types import ModuleType
+
+from benchmarks import Options, birthplaces, engine, noise, record
+
+BENCHMARKS: dict[str, ModuleType] = {"engine": engine, "birthplaces": birthplaces, "noise": noise}
+
+
+def main() -> None:
+    """Run what was asked for, and keep the figures if that was asked for too."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", choices=[*BENCHMARKS, []], help=", ".join(BENCHMARKS)
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="shrink everything: shows that it runs, not how fast"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help="append the figures to benchmarks/results.jsonl"
+    )
+    parser.add_argument("--only", action="append", default=[], choices=engine.PARTS, help="a part of engine")
+    parser.add_argument("--profile", choices=engine.PROFILED, help="instead: where engine spends its time")
+    given = parser.parse_args()
+    if given.quick and given.record:
+        parser.error("figures of --quick are not worth keeping: leave out --quick or --record")
+    if not given.names:
+        for name, module in BENCHMARKS.items():
+            record.out.print(f"[bold]{name:12}[/bold]{(module.__doc__ or '').splitlines()[0]}")
+        record.out.print("\nRun them with python -m benchmarks NAME …; --help says what else there is.")
+        return
+    options = Options(quick=given.quick, only=tuple(given.only), profile=given.profile)
+    for name in given.names:
+        figures = BENCHMARKS[name].run(options)
+        if given.record and figures:
+            record.out.print(record.keep(figures))
+
+
+if __name__ == "__main__":
+    main()

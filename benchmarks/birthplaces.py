@@ -1,0 +1,91 @@
+"""How often the fold finds where a person was born: 6,005 people, seven sources that disagree.
+
+Exact match, per person of the truth file: the normal form (`state.names.normalise`) of what a method holds
+for true, against the normal form of the truth's part before its first comma ("Minneapolis" of
+"Minneapolis,Minnesota,USA"). Nothing is matched loosely: no prefix, no alias, no other part of the truth. A
+person for whom a method has no value counts as wrong. Decides nothing about what is right, only compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from benchmarks import Options, missing, real_input
+from benchmarks.record import Figure, out, show
+from state.facts import About, as_text, build
+from state.identity import claim_id
+from state.instants import parse_instant
+from state.names import normalise
+from state.observations import Observation
+from state.periods import Policy
+from state.predicates import Predicate
+from state.statements import Statement
+from state.timeline import fold
+from state.validation import read
+
+OBSERVATIONS, TRUTH = "birthplaces_observations.jsonl", "birthplaces_truth.jsonl"
+RECORDED_AT = parse_instant("2026-01-01T00:00:00Z")  # after every observation of the file
+QUICK_PEOPLE = 500
+
+Method = Callable[[Sequence[Statement]], str | None]
+"""From all statements about one person to the one value held for true, as it is shown."""
+
+
+def run(options: Options) -> list[Figure]:
+    """Print the share of people for whom each method is right."""
+    lines, truths = real_input(OBSERVATIONS), real_input(TRUTH)
+    if lines is None or truths is None:
+        out.print(missing(OBSERVATIONS if lines is None else TRUTH))
+        return []
+    said = statements_by_subject(lines)
+    people = [json.loads(line) for line in truths][: QUICK_PEOPLE if options.quick else None]
+    right: Counter[str] = Counter()
+    for person in people:
+        statements = said.get(normalise(person["subject"]), [])
+        expected = normalise(person["object"].partition(",")[0])
+        for name, method in METHODS.items():
+            right[name] += normalise(method(statements) or "") == expected
+    n = len(people)
+    figures = [
+        Figure(f"birthplaces/{name}", n, more={"right_percent": 100 * right[name] / n}) for name in METHODS
+    ]
+    rows = [(name, f"{right[name]:,}", f"{n:,}", f"{100 * right[name] / n:.2f} %") for name in METHODS]
+    show("Birth places: exact match with the first part of the truth", ("", "right", "of", "share"), rows)
+    return figures
+
+
+def statements_by_subject(lines: Sequence[bytes]) -> dict[str, list[Statement]]:
+    """The statements of a file by the normal form of their subject."""
+    found: dict[str, list[Statement]] = {}
+    for line in lines:
+        usable = read(line, recorded_at=RECORDED_AT)
+        assert isinstance(usable, Observation), "the file holds observations only"
+        found.setdefault(usable.subject, []).append(usable.statement)
+    return found
+
+
+def folded(predicate: Predicate) -> Method:
+    """What our fold holds at the end of the evidence: the object of the fact that is open then."""
+    about = About(claim_id("birthplaces", "", predicate.name), "birthplaces", declared=True)
+
+    def method(statements: Sequence[Statement]) -> str | None:
+        episodes = fold(statements, predicate, Policy(), {}).episodes
+        still_open = [episode for episode in episodes if episode.hi is None]
+        return as_text(build(about, still_open[-1]).object) if still_open else None
+
+    return method
+
+
+def plain_majority(statements: Sequence[Statement]) -> str | None:
+    """The value that most observations state, by normal form; ties go to the smallest normal form."""
+    counts = Counter(normalise(as_text(statement.spelling)) for statement in statements)
+    return min(counts, key=lambda value: (-counts[value], value), default=None)
+
+
+METHODS: dict[str, Method] = {
+    "the fold, single": folded(Predicate("born_in")),
+    "plain majority": plain_majority,
+    "change = never": folded(Predicate("born_in", change="never")),
+}

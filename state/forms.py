@@ -1,0 +1,169 @@
+"""The forms that a claim has heard, and the clusters that they make, kept up to date as they come.
+
+What means the same is `state.clusters`; here is the bookkeeping: which forms there are, how they are
+spelled, which need a vector, and whether a new one only joins or moves others. Numbers, identifiers and
+booleans are clusters of their own and are not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from state.clusters import FORMS_MAX, Form, partition, wanting
+from state.fold_state import ASIDE
+from state.objects import Kind, type_object
+from state.shelf import Shelf
+from state.similarity import ModelId
+from state.statements import Spelling, Statement
+
+KEPT_MAX: Final = 2 * FORMS_MAX  # forms of one kind; those with the smallest keys
+
+
+class Forms(msgspec.Struct, array_like=True):
+    """The stored form: for each key how often each spelling was said, and the clusters that are no form's own.
+
+    `cluster_of` maps only forms that joined another; `aside` are coarse dates that fit several others.
+    `model` names the vectors that it was made with.
+    """
+
+    said: dict[str, dict[str, int]] = {}
+    cluster_of: dict[str, str] = {}
+    aside: list[str] = []
+    degraded: list[str] = []
+    model: str = ""
+
+    def cluster(self, form: str) -> str:
+        """The cluster of a form: its own unless it joined another."""
+        if form in self.aside:
+            return ASIDE
+        return self.cluster_of.get(form, form)
+
+
+def is_kept(form: str) -> bool:
+    """Whether a form can share a cluster with another: texts, dates, and numbers that may be years."""
+    return form.startswith(("t:", "d:")) or (form.startswith("n:") and form[2:].isdigit() and len(form) == 6)
+
+
+class Clustering:
+    """The forms of one claim in use. `model` is None where there are no vectors."""
+
+    def __init__(self, forms: Forms, prefix: bytes, model: ModelId | None) -> None:
+        self.forms = forms
+        self._prefix = prefix
+        self._model = model
+        self._known: dict[str, Form] | None = None
+
+    def wanted(self, statements: Iterable[Statement], shelf: Shelf) -> dict[str, str]:
+        """Texts that need a vector before these statements are entered: form key to text.
+
+        Nothing is wanted before a claim has a second text: most claims never ask a model anything.
+        """
+        if self._model is None:
+            return {}
+        new = {s.form: s.spelling for s in statements if s.votes and s.form not in self.forms.said}
+        new = {form: spelling for form, spelling in new.items() if form.startswith("t:")}
+        if not new:
+            return {}
+        forms = {**self._forms(shelf), **{f: Form(type_object(_plain(s)), None) for f, s in new.items()}}
+        missing = [key for key in wanting(forms) if shelf.get(self._vector_key(key)) is None]
+        return {key: forms[key].typed.text for key in missing}
+
+    def enter(
+        self,
+        added: Iterable[Statement],
+        removed: Iterable[Statement],
+        vectors: Mapping[str, bytes],
+        shelf: Shelf,
+    ) -> bool:
+        """Take statements' forms in and out; returns whether a form that was there changed its cluster.
+
+        `vectors` are what `wanted` asked for, as far as they could be had.
+        """
+        before = set(self.forms.said)
+        for statement in removed:
+            self._unsay(statement)
+        for statement in added:
+            self._say(statement)
+        for key, vector in vectors.items():
+            shelf.put(self._vector_key(key), vector)
+        gone, new = before - set(self.forms.said), set(self.forms.said) - before
+        if not gone and not new and not vectors:
+            return False
+        self._known = None
+        if len(self.forms.said) < 2 and not self.forms.cluster_of:
+            return False
+        return self._partition(shelf, kept=before - gone)
+
+    def _partition(self, shelf: Shelf, *, kept: set[str]) -> bool:
+        forms = self._forms(shelf)
+        threshold = self._model.threshold if self._model is not None else 1.0
+        found = partition(forms, threshold=threshold)
+        old, old_aside = dict(self.forms.cluster_of), set(self.forms.aside)
+        self.forms.cluster_of = {f: c for f, c in found.cluster_of.items() if f != c}
+        self.forms.aside = sorted(found.aside)
+        self.forms.degraded = sorted(found.degraded)
+        self.forms.model = "" if self._model is None else f"{self._model.name}@{self._model.revision}"
+        return any(
+            old.get(form, form) != found.cluster_of[form] or (form in old_aside) != (form in found.aside)
+            for form in kept
+        )
+
+    def _say(self, statement: Statement) -> None:
+        if not statement.votes or not is_kept(statement.form):
+            return
+        said = self.forms.said.get(statement.form)
+        if said is None:
+            if not self._has_room(statement.form):
+                return
+            said = self.forms.said[statement.form] = {}
+        spelling = _plain(statement.spelling)
+        said[spelling] = said.get(spelling, 0) + 1
+
+    def _has_room(self, form: str) -> bool:
+        """Whether a new form is kept; the one of its kind with the largest key makes room."""
+        if len(self.forms.said) < KEPT_MAX:
+            return True
+        kin = [key for key in self.forms.said if key[0] == form[0]]
+        if len(kin) < KEPT_MAX:
+            return True
+        largest = max(kin)
+        if form > largest:
+            return False
+        del self.forms.said[largest]
+        return True
+
+    def _unsay(self, statement: Statement) -> None:
+        said = self.forms.said.get(statement.form)
+        spelling = _plain(statement.spelling)
+        if said is None or not statement.votes or spelling not in said:
+            return
+        said[spelling] -= 1
+        if said[spelling] == 0:
+            del said[spelling]
+        if not said:
+            del self.forms.said[statement.form]
+
+    def _forms(self, shelf: Shelf) -> dict[str, Form]:
+        """All forms as they are compared, each with its smallest spelling and its stored vector."""
+        if self._known is None:
+            self._known = {}
+            for key, said in self.forms.said.items():
+                typed = type_object(min(said))
+                needs = typed.kind is Kind.TEXT and self._model is not None
+                self._known[key] = Form(typed, shelf.get(self._vector_key(key)) if needs else None)
+        return self._known
+
+    def _vector_key(self, form: str) -> bytes:
+        assert self._model is not None
+        model = f"{self._model.name}@{self._model.revision}"
+        return self._prefix + b"/v" + model.encode("utf-8") + b"/" + form.encode("utf-8")
+
+
+def _plain(spelling: Spelling | None) -> str:
+    """A spelling as text; typing it again gives the same form."""
+    if isinstance(spelling, bool):
+        return "true" if spelling else "false"
+    return str(spelling)
