@@ -23,7 +23,7 @@ KEPT_MAX: Final = 2 * FORMS_MAX  # forms of one kind; those with the smallest ke
 
 
 class Forms(msgspec.Struct, array_like=True):
-    """The stored form: for each key how often each spelling was said, and the clusters that are no form's own.
+    """For each form how often each spelling was said, and the clusters that are no form's own.
 
     `cluster_of` maps only forms that joined another; `aside` are coarse dates that fit several others.
     `model` names the vectors that it was made with.

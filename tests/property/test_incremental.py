@@ -14,7 +14,7 @@ from state.objects import type_object
 from state.predicates import Predicate
 from state.statements import Statement
 from streams.vectors import packaged
-from tests.builders import statement
+from tests.builders import statement as built
 from tests.kept import KeptClaim, facts_of
 from tests.property.test_fold_against_twin import histories
 
@@ -111,5 +111,5 @@ def test_no_text_is_embedded_before_a_claim_has_a_second_one() -> None:
 
 def worded(word: str, at: int) -> Statement:
     return msgspec.structs.replace(
-        statement("x", at, id=f"{word}@{at}"), form=type_object(word).key, spelling=word
+        built("x", at, id=f"{word}@{at}"), form=type_object(word).key, spelling=word
     )

@@ -53,7 +53,9 @@ def fact(**changes: Any) -> Fact:
 
 
 def body(given_fact: Fact, version: int = 1) -> dict[str, Any]:
-    return fact_fields(given_fact, version, recorded_at=day(9), policy_version="p1")
+    return fact_fields(
+        given_fact, version, recorded_at=day(9), policy_version="p1", model=None, degraded=False
+    )
 
 
 def line(given_fact: Fact, now: Instant) -> dict[str, Any]:
@@ -135,7 +137,11 @@ def facts(draw: st.DrawFn) -> Fact:
 def test_the_latest_state_of_a_fact_has_the_fields_of_its_model(
     given_fact: Fact, version: int, recorded_at: Instant
 ) -> None:
-    raw = to_json(fact_fields(given_fact, version, recorded_at=recorded_at, policy_version="p1"))
+    raw = to_json(
+        fact_fields(
+            given_fact, version, recorded_at=recorded_at, policy_version="p1", model=None, degraded=False
+        )
+    )
     read_back = check(events.Fact, raw)
 
     assert (read_back.fact_id, read_back.version) == (given_fact.fact_id, version)
@@ -273,7 +279,7 @@ def test_a_line_holds_nothing_that_depends_on_how_the_evidence_arrived() -> None
         "observations", "confidence", "declared", "previous_fact_id", "state", "reason", "rivals",
     }  # fmt: skip
     other = fact(supported_by=("x",), dissented_by=("y",), decided_at=day(4), decided_observed_at=day(4))
-    again = fact_fields(other, 17, recorded_at=day(77), policy_version="p2")
+    again = fact_fields(other, 17, recorded_at=day(77), policy_version="p2", model=None, degraded=False)
 
     assert fact_line(again, now=day(50)) == fact_line(body(fact()), now=day(50))
 
