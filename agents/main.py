@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from agents.cli import demo, doctor, logs, replay, schema, workers
+from agents.cli import demo, doctor, logs, predicates, replay, schema, workers
 from agents.cli.output import err, out
 from state.errors import FactdriftError
 
@@ -35,6 +35,7 @@ app.command("doctor")(doctor.command)
 app.command("schema")(schema.command)
 app.add_typer(workers.topics, name="topics")
 app.add_typer(logs.dlq, name="dlq")
+app.add_typer(predicates.typer_app, name="predicates")
 
 
 def _version(asked: bool) -> None:

@@ -13,9 +13,7 @@ BENCHMARKS: dict[str, ModuleType] = {"engine": engine, "birthplaces": birthplace
 def main() -> None:
     """Run what was asked for, and keep the figures if that was asked for too."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", choices=[*BENCHMARKS, []], help=", ".join(BENCHMARKS)
-    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BENCHMARKS))
     parser.add_argument(
         "--quick", action="store_true", help="shrink everything: shows that it runs, not how fast"
     )
@@ -25,6 +23,9 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], choices=engine.PARTS, help="a part of engine")
     parser.add_argument("--profile", choices=engine.PROFILED, help="instead: where engine spends its time")
     given = parser.parse_args()
+    unknown = [name for name in given.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
     if given.quick and given.record:
         parser.error("figures of --quick are not worth keeping: leave out --quick or --record")
     if not given.names:

@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+from math import inf
 from multiprocessing import get_context
 from statistics import median
 from types import MappingProxyType
@@ -52,7 +53,7 @@ HOT_CLAIMS = 200
 MOVE_EVERY, NOISE = 40, 0.10  # a claim's true value changes every 40 statements or so; a tenth is wrong
 LATE_SHARE, LATE_DAYS = 0.05, 30
 N_LATE = 100
-LATE_BUDGET_S = 120.0  # a history whose late observations take longer is cut off, and says so
+BUDGET_S = 60.0  # for one long history; what takes longer is cut off, and says so
 VALUES = ("Oslo", "Bergen", "Rome", "Lima", "Pune", "Quito", "Porto", "Seoul")
 PREDICATE = "lives_in"  # single and declared
 START = parse_instant("1900-01-01T00:00:00Z")  # a million hours later it is 2014
@@ -67,14 +68,17 @@ class Sizes:
 
     load: int = 100_000
     growth: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
-    long_growth: int = 1_000_000  # from here on one run is long enough
+    harder_growth: tuple[int, ...] = (1_000, 10_000, 100_000)
+    one_run_from: int = 100_000  # a history this long says enough in one run
     claims: int = 1_000_000
     history: int = 100_000
     n_late: int = N_LATE
     runs: int = RUNS
 
 
-QUICK = Sizes(2_000, (1_000, 4_000), 1_000, 5_000, 2_000, 10, 1)
+QUICK = Sizes(
+    load=2_000, growth=(1_000, 4_000), harder_growth=(1_000,), claims=5_000, history=2_000, n_late=10, runs=1
+)
 
 
 def run(options: Options) -> list[Figure]:
@@ -181,11 +185,13 @@ class Run:
         return sum(n for n, _ in last), sum(seconds for _, seconds in last)
 
 
-def measure(load: Iterable[Batch]) -> Run:
-    """Take a load in; only `Tables.apply` is timed, not the making of the load."""
+def measure(load: Iterable[Batch], *, budget_s: float = inf) -> Run:
+    """Take a load in, up to `budget_s` seconds; only `Tables.apply` is timed, not the making of the load."""
     done = Run()
     gc.collect()
     for batch in load:
+        if budget_s < inf and done.seconds > budget_s:
+            break
         cpu_s, started = time.process_time(), time.perf_counter()
         changes = done.tables.apply(batch)
         done.batches.append((len(batch), time.perf_counter() - started))
@@ -196,9 +202,9 @@ def measure(load: Iterable[Batch]) -> Run:
     return done
 
 
-def _median_run(make: Callable[[], Iterable[Batch]], n_runs: int) -> Run:
-    """The run of median time; the others are forgotten as soon as they are done."""
-    done = sorted((measure(make()) for _ in range(n_runs)), key=lambda run: run.seconds)
+def _median_run(make: Callable[[], Iterable[Batch]], n_runs: int, *, budget_s: float = inf) -> Run:
+    """The run of median time."""
+    done = sorted((measure(make(), budget_s=budget_s) for _ in range(n_runs)), key=lambda run: run.seconds)
     return done[len(done) // 2]
 
 
@@ -216,7 +222,7 @@ def _figure(name: str, run: Run, note: str = "", more: Mapping[str, float] = Map
 def _profile(name: str, sizes: Sizes) -> None:
     """Print the functions that cost most of themselves while one load is taken in."""
     makers: dict[str, Callable[[], Iterable[Batch]]] = {
-        **_made(sizes.load), "growth": partial(one_claim, sizes.load, moves=True),
+        **_made(sizes.load), "growth": partial(one_claim, sizes.load),
     }  # fmt: skip
     measure(makers[name]())
     load, tables, profile = list(makers[name]()), Tables(), cProfile.Profile()
@@ -272,8 +278,8 @@ def _person(number: int) -> tuple[ClaimId, str]:
 def spoken(n: int, *, flapping: bool = False) -> Iterator[Observation]:
     """Of 200 claims, one statement per claim and day or so; a document speaks of twenty of them.
 
-    Usually the true value moves now and then and a tenth is wrong; `flapping`: two values take turns, two
-    statements each.
+    Usually the true value moves now and then and a tenth is wrong; `flapping`: two values take turns, three
+    statements each, which is just enough to unseat a fact again and again.
     """
     chance = random.Random(4)
     people = [_person(number) for number in range(HOT_CLAIMS)]
@@ -281,7 +287,7 @@ def spoken(n: int, *, flapping: bool = False) -> Iterator[Observation]:
     for number in range(n):
         who = chance.randrange(HOT_CLAIMS)
         if flapping:
-            value = n_said[who] // 2 % 2
+            value = n_said[who] // 3 % 2
             n_said[who] += 1
         else:
             if chance.random() < 1 / MOVE_EVERY:
@@ -379,10 +385,13 @@ def _through_the_door(lines: Sequence[bytes]) -> list[Observation]:
 # -- growth ---------------------------------------------------------------------------------
 
 
-def history(n: int, *, moves: bool) -> Iterator[Observation]:
+def history(
+    n: int, *, moves: bool = True, n_documents: int | None = None, new_values: bool = False
+) -> Iterator[Observation]:
     """One claim, a statement an hour, each of a document of its own; a tenth is wrong.
 
-    `moves`: the true value changes every 40 statements or so; otherwise it never does.
+    `moves`: the true value changes every 40 statements or so; otherwise it never does. `n_documents`: so
+    many take turns, and go on for ever. `new_values`: no value is ever said twice.
     """
     chance = random.Random(6)
     claim, subject = _person(0)
@@ -390,29 +399,61 @@ def history(n: int, *, moves: bool) -> Iterator[Observation]:
     for number in range(n):
         if moves and chance.random() < 1 / MOVE_EVERY:
             true = chance.randrange(len(VALUES))
-        value = chance.randrange(len(VALUES)) if chance.random() < NOISE else true
+        value = VALUES[chance.randrange(len(VALUES)) if chance.random() < NOISE else true]
+        if new_values:
+            value = "Street " + "".join("abcdefghij"[int(digit)] for digit in str(number))
         at = START + number * 3_600_000
-        yield observation(number, claim, subject, VALUES[value], at, f"session-{number}")
+        document = f"session-{number if n_documents is None else number % n_documents}"
+        yield observation(number, claim, subject, value, at, document)
 
 
-def one_claim(n: int, *, moves: bool) -> Iterator[Batch]:
+def one_claim(n: int, *, n_documents: int | None = None, new_values: bool = False) -> Iterator[Batch]:
     """A history as it arrives in order."""
-    return batches(history(n, moves=moves))
+    return batches(history(n, n_documents=n_documents, new_values=new_values))
+
+
+HARDER: dict[str, Callable[[int], Iterable[Batch]]] = {
+    "20-documents": partial(one_claim, n_documents=20),
+    "new-values": partial(one_claim, new_values=True),
+}
+"""Histories that a claim has no bound for by itself: documents without end, and values without end."""
 
 
 def _growth(sizes: Sizes) -> list[Figure]:
     """Time per observation of one claim, by the length of its history, and the size of its value."""
+    figures = _grown("growth", one_claim, sizes.growth, sizes, budget_s=inf)
+    show_speed("Growth: one claim", figures)
+    for name, make in HARDER.items():
+        harder = _grown(f"growth-{name}", make, sizes.harder_growth, sizes, budget_s=BUDGET_S)
+        show_speed(f"Growth, harder: {name.replace('-', ' ')}", harder)
+        figures += harder
+    return figures
+
+
+def _grown(
+    name: str,
+    make: Callable[[int], Iterable[Batch]],
+    lengths: Sequence[int],
+    sizes: Sizes,
+    *,
+    budget_s: float,
+) -> list[Figure]:
+    """Two figures for each length, of all of it and of its last tenth; a length cut off is the last."""
     figures: list[Figure] = []
-    for n in sizes.growth:
-        run = _median_run(partial(one_claim, n, moves=True), sizes.runs if n < sizes.long_growth else 1)
+    for n in lengths:
+        n_runs = sizes.runs if n < sizes.one_run_from else 1
+        run = _median_run(partial(make, n), n_runs, budget_s=budget_s)
         (value,) = run.tables.claims.values()
         stored = run.tables.n_bytes()
-        note = f"its value {len(value):,} bytes; {stored / n:,.0f} bytes stored per observation"
+        note = f"its value {len(value):,} bytes; {stored / run.n:,.0f} bytes stored per observation"
+        if run.n < n:
+            note += f"; cut off after {budget_s:.0f} s"
         more = {"value_bytes": len(value), "stored_bytes": stored}
-        figures.append(_figure(f"growth/{n}", run, note, more))
+        figures.append(_figure(f"{name}/{n}", run, note, more))
         n_last, seconds = run.last_tenth()
-        figures.append(Figure(f"engine/growth/{n}/last-tenth", n_last, seconds))
-    show_speed("Growth: one claim, its value moves every 40 statements or so", figures)
+        figures.append(Figure(f"engine/{name}/{n}/last-tenth", n_last, seconds))
+        if run.n < n:
+            break
     return figures
 
 
@@ -464,7 +505,7 @@ def _late(sizes: Sizes) -> list[Figure]:
             times.append(time.perf_counter() - started)
             n_changes += len(changes)
             see(seen, changes)
-            if sum(times) > LATE_BUDGET_S:
+            if sum(times) > BUDGET_S:
                 break
         n = len(times)
         same = facts_seen(seen) == facts_of([*known, *arriving[:n]])
@@ -476,7 +517,7 @@ def _late(sizes: Sizes) -> list[Figure]:
             f"facts {'equal' if same else 'DIFFER FROM'} those of the sorted order"
         )
         if n < len(arriving):
-            note += f"; cut off after {LATE_BUDGET_S:.0f} s, {len(arriving) - n} were left"
+            note += f"; cut off after {BUDGET_S:.0f} s, {len(arriving) - n} were left"
         ms = {"ms_per_late_observation": sum(times) / n * 1e3, "ms_at_most": max(times) * 1e3}
         figures.append(Figure(f"engine/late-into-{sizes.history}/{name}", n, sum(times), ms, note))
     show_speed(f"Late observations, one by one, into one claim of {sizes.history:,}", figures)

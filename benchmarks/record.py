@@ -56,7 +56,7 @@ def show(
     """Print a table, all columns but the first to the right, and what is to be said about it below."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left")
+        table.add_column(column, justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     out.print(table)
@@ -67,7 +67,7 @@ def show(
 
 def show_speed(title: str, figures: Sequence[Figure]) -> None:
     """Print timed figures: how many, how many a second, and how long one takes."""
-    columns = ("", "observations", "observations/s", "µs/observation")
+    columns = ("", "observations", "per second", "µs each")
     names = [figure.name.partition("/")[2] for figure in figures]
     rows = [
         (

@@ -137,6 +137,8 @@ class LiveClaim:
             return Outcome([], self.duplicates, changed=tombstones_changed)
         gone = [statement for _, statement in self.removed.values()]
         moved = self.clustering.enter(self.added.values(), gone, vectors or {}, shelf)
+        for folding in self.folding.values():
+            self._set_clusters(folding)
         before = self.claim.horizon
         self._move_horizons(gone)
         changes = self._rebuild() if moved else self._fold(before)
@@ -167,11 +169,16 @@ class LiveClaim:
                 chunks,
                 self.about,
                 self.policy,
-                cluster_of=self.claim.forms.cluster,
+                cluster_of=None,
                 never_changes=self.claim.layout == "never",
             )
-        found.has_aside = bool(self.claim.forms.aside)
+            self._set_clusters(found)
         return found
+
+    def _set_clusters(self, folding: Folding) -> None:
+        forms = self.claim.forms
+        moved = bool(forms.cluster_of or forms.aside)
+        folding.set_clusters(forms.cluster if moved else None, has_aside=bool(forms.aside))
 
     def _new_strand(self, name: str) -> Strand:
         strand = Strand()

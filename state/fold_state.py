@@ -132,6 +132,7 @@ class FoldState(msgspec.Struct, array_like=True):
     gap_edge: str | None = None
     clusters: dict[Cluster, ClusterState] = {}
     recent: dict[Cluster, bool] = {}
+    is_marked: bool = False
     ends: list[End] = []
     reports: list[Report] = []
     last_fact: FactId | None = None

@@ -94,8 +94,31 @@ class Fold:
         `group` is in the order of evidence. `scheduled` says that the instant lies after everything
         observed: its statements open or close there without a vote.
         """
-        self.advance(at)
+        if self.state.ends:
+            self.advance(at)
+        elif len(group) == 1 and not scheduled and self._repeats_open_fact(group[0]):
+            self._confirm(at, group[0])
+            return
         self._instant(at, group, scheduled)
+
+    def _repeats_open_fact(self, statement: Statement) -> bool:
+        """Whether a lone statement only says once more what holds: by far the most common instant."""
+        held = self.state.open
+        return (
+            held is not None
+            and statement.votes
+            and statement.affirmed
+            and statement.valid_to is None
+            and self.history.cluster(statement) == held.cluster
+        )
+
+    def _confirm(self, at: Instant, statement: Statement) -> None:
+        """The instant of such a statement: it votes and is counted, and there is nothing to decide."""
+        held = self.state.open
+        assert held is not None
+        self.state.at = at
+        self._cast(held.cluster, statement)
+        self._count(held, (statement,))
 
     def advance(self, before: Instant) -> None:
         """Fold the ends that come before an instant."""
@@ -196,12 +219,20 @@ class Fold:
         if held is None:
             return
         if affirmed and cluster == held.cluster:
-            for name in state.recent:
-                other = state.clusters[name]
-                other.since_affirmed.clear()
-                other.since_denied.clear()
+            if state.is_marked:
+                self._clear_marks()
         elif statement.effective_at > held.lo and place > (state.clusters[held.cluster].last or LONG_AGO):
+            state.is_marked = True
             _mark(found, statement)
+
+    def _clear_marks(self) -> None:
+        """Forget what was said since the open fact's last statement."""
+        state = self.state
+        for name in state.recent:
+            cluster = state.clusters[name]
+            cluster.since_affirmed.clear()
+            cluster.since_denied.clear()
+        state.is_marked = False
 
     def _note_validity(self, cluster: ClusterState, statement: Statement) -> None:
         """Remember up to when the affirmed statements of a cluster say that it holds, and its first form."""
@@ -360,6 +391,7 @@ class Fold:
         last = state.clusters[opened.cluster].last or LONG_AGO
         for cluster, statement in spoken:
             if statement.place > last and statement.effective_at > opened.lo:
+                state.is_marked = True
                 _mark(state.clusters[cluster], statement)
         self._count(opened, [s for s in behind if s.effective_at >= opened.lo])
 
@@ -420,10 +452,7 @@ class Fold:
     def _close(self, held: OpenFact, hi: Edge, reason: Reason, ballot: Ballot | None) -> Episode:
         state = self.state
         assert held.lo < hi.at
-        for name in state.recent:
-            cluster = state.clusters[name]
-            cluster.since_affirmed.clear()
-            cluster.since_denied.clear()
+        self._clear_marks()
         closed = self.as_episode(held)
         closed.hi, closed.reason, closed.ballot = hi, reason, ballot
         self.closed.append(closed)

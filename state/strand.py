@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -58,6 +59,13 @@ class Strand(msgspec.Struct, array_like=True):
     due_at: Instant | None = None
 
 
+_form_of: Final = attrgetter("form")
+
+
+def _itself(form: str) -> Cluster:
+    return form
+
+
 _encode_statement: Final = msgspec.msgpack.Encoder().encode
 _decode_statement: Final = msgspec.msgpack.Decoder(Statement).decode
 
@@ -75,7 +83,7 @@ class Folding:
         about: About,
         policy: Policy,
         *,
-        cluster_of: Callable[[str], Cluster],
+        cluster_of: Callable[[str], Cluster] | None,
         never_changes: bool = False,
     ) -> None:
         self.strand = strand
@@ -85,15 +93,22 @@ class Folding:
         self.never_changes = never_changes
         self.tail = [_decode_statement(stored) for stored in strand.tail]
         self._ids = {statement.observation_id: statement for statement in self.tail}
-        self._cluster_of = cluster_of
-        self.has_aside = False
+        self._said_in_tail: dict[tuple[str | None, str], list[Statement]] = {}
+        for statement in self.tail:
+            self._note_said(statement)
+        self.set_clusters(cluster_of, has_aside=False)
         self._documents: dict[str, Document] = {}
 
-    # -- looking back -----------------------------------------------------------------------
+    def set_clusters(self, cluster_of: Callable[[str], Cluster] | None, *, has_aside: bool) -> None:
+        """Say which forms mean the same; None where each form is a cluster of its own."""
+        self.has_aside = has_aside
+        self._cluster_of = cluster_of if cluster_of is not None else _itself
+        if cluster_of is None:
+            self.cluster: Callable[[Statement], Cluster] = _form_of
+        else:
+            self.cluster = lambda statement: cluster_of(statement.form)
 
-    def cluster(self, statement: Statement) -> Cluster:
-        """The cluster of a statement's form."""
-        return self._cluster_of(statement.form)
+    # -- looking back -----------------------------------------------------------------------
 
     def takes_side(self, statement: Statement) -> bool:
         """Whether a statement votes for or against something."""
@@ -139,13 +154,8 @@ class Folding:
         if found is None:
             found = self.chunks.document(who) if self.strand.n_chunks else None
             found = self._documents[who] = found or Document()
-            source, document = document_of(who)
-            for statement in self.tail:
-                if (
-                    statement.document == document
-                    and statement.source == source
-                    and self.takes_side(statement)
-                ):
+            for statement in self._said_in_tail.get(document_of(who), ()):
+                if self.takes_side(statement):
                     found.add(saying_of(statement, self.cluster(statement)))
         return found
 
@@ -239,10 +249,25 @@ class Folding:
     def _set_tail(self, start: int, statements: Sequence[Statement]) -> None:
         """Replace the tail from an index on, in memory and as it is stored."""
         for statement in self.tail[start:]:
-            del self._ids[statement.observation_id]
+            self._leave_tail(statement)
         self.tail[start:] = statements
         self.strand.tail[start:] = [_encode_statement(statement) for statement in statements]
-        self._ids.update((statement.observation_id, statement) for statement in statements)
+        for statement in statements:
+            self._ids[statement.observation_id] = statement
+            self._note_said(statement)
+
+    def _note_said(self, statement: Statement) -> None:
+        if statement.document is not None:
+            self._said_in_tail.setdefault((statement.source, statement.document), []).append(statement)
+
+    def _leave_tail(self, statement: Statement) -> None:
+        del self._ids[statement.observation_id]
+        if statement.document is not None:
+            key = (statement.source, statement.document)
+            said = self._said_in_tail[key]
+            said.remove(statement)
+            if not said:
+                del self._said_in_tail[key]
 
     def _without(self, removed: Iterable[Statement], added: Iterable[Statement]) -> list[Statement]:
         gone = {s.observation_id for s in removed}
@@ -311,7 +336,7 @@ class Folding:
             statements = self.tail[:n]
             del self.tail[:n], strand.tail[:n]
             for statement in statements:
-                del self._ids[statement.observation_id]
+                self._leave_tail(statement)
             done = [(e, published) for number, e, published in strand.closed if number <= n]
             self.chunks.put(strand.n_chunks, Chunk(statements, decode_state(strand.base), done))
             strand.n_chunks += 1

@@ -203,7 +203,7 @@ def tell(story: dict[str, Any]) -> None:
     out.print(
         table(
             f"{len(story['dead_letters'])} records",
-            ("code", "why", "record"),
-            [(d["code"], d["message"], d["raw"][:60]) for d in story["dead_letters"]],
+            ("code", "record", "why"),
+            [(d["code"], d["raw"][:44] + "…", d["message"]) for d in story["dead_letters"]],
         )
     )
