@@ -12,6 +12,7 @@ from state.instants import Instant
 from state.periods import Policy
 from state.predicates import Registry, packaged
 from state.similarity import Vectors
+from state.votes import ALL_VOTES
 from streams.embedded import EmbeddedHost, EmbeddedStore
 from streams.host import Agent
 from streams.settings import Settings
@@ -31,12 +32,13 @@ def registry(path: Path | None) -> Registry:
 
 def policy(settings: Settings) -> Policy:
     """The policy of the fold, with a version that names what differs from the default."""
+    window = settings.vote_window if isinstance(settings.vote_window, int) else ALL_VOTES
     contested_above = round(settings.contested_above * 100)
     default = Policy()
     version = default.version
-    if (settings.vote_window, contested_above) != (default.window, default.contested_above):
+    if (window, contested_above) != (default.window, default.contested_above):
         version = f"{version}+window={settings.vote_window},contested={contested_above}"
-    return Policy(window=settings.vote_window, contested_above=contested_above, version=version)
+    return Policy(window=window, contested_above=contested_above, version=version)
 
 
 def agents(settings: Settings, *, keeps_index: bool) -> list[Agent]:

@@ -5,7 +5,7 @@ Works on a copy of the state, so that later evidence folds on from where the sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import msgspec
@@ -24,20 +24,22 @@ def finish(
     policy: Policy,
     *,
     horizon: Instant,
+    machine: Callable[..., Fold] = Fold,
 ) -> list[Episode]:
     """The episodes that follow those closed so far: what is still to end, and what is open.
 
     `horizon` is the greatest observed_at; ends up to it have come, those after it are known in advance,
-    as are the `scheduled` groups. Contest is judged at the horizon. `state` is not changed.
+    as are the `scheduled` groups. Contest is judged at the horizon. `state` is not changed. `machine` is
+    what folds: one that takes notes, where somebody asks why (`state.trace`).
     """
     if not state.ends and not scheduled:
         if state.open is None:
             return []
-        fold = Fold(state, history, policy)
+        fold = machine(state, history, policy)
         episode = fold.as_episode(state.open)
         fold.judge_contest(episode)
         return [episode]
-    fold = Fold(copy(state), history, policy, votes_until=horizon)
+    fold = machine(copy(state), history, policy, votes_until=horizon)
     fold.advance(Instant(horizon + 1))
     judged: Episode | None = None
     if fold.state.open is not None:

@@ -41,7 +41,7 @@ class Policy:
     """The settings of the fold; a change of any is a change of every fact, so it carries a version.
 
     `window` and `lead` count votes; `contested_above` is a share of them in hundredths, so that the
-    comparison is exact.
+    comparison is exact. A window of `state.votes.ALL_VOTES` leaves no vote out.
     """
 
     window: int = 5

@@ -15,14 +15,15 @@ from typing import Final
 from state.fold_state import ASIDE, Cluster
 from state.instants import DAY_MS, Instant
 from state.predicates import Predicate
-from state.statements import Place, Statement
+from state.statements import Place, Statement, voter
 
 SUBJECTS_MIN: Final = 3  # subjects that show it; one or two are an accident, or one talkative source
 MULTI_SHARE_ABOVE: Final = 0.10
-"""Share of subjects above which values that return in turn count as a pattern.
+"""Share of subjects above which values that seem to hold side by side count as a pattern.
 
-Values that exclude each other return in turn by wrong reports and by moves to and fro. Both are rare per
-subject, while values that hold side by side are repeated in turn as soon as they are repeated at all.
+Values that exclude each other return in turn by wrong reports and by moves to and fro, and stand in one
+document by slips and by paraphrases that were not recognised. All of these are rare per subject, while
+values that do hold side by side show it as soon as they are repeated at all.
 """
 STEADY_DAYS_MIN: Final = 365  # how long one value must have been repeated before its constancy says anything
 
@@ -49,7 +50,8 @@ class Sighting:
 class Seen:
     """What one claim shows of its predicate.
 
-    `is_in_turn`: two of its values were each said again after the other (A, B, A, B). `is_together`: one
+    `is_in_turn`: two of its values were each said again after the other (A, B, A, B). `is_at_once`: one
+    document said two of its values at one place, which no disagreement explains. `is_together`: one
     value was said before another was over, as far as the evidence tells. `is_restated`: one of several
     values was said at two instants, so that it could have been seen together with another.
     `has_changed`: it has several values, or a value was denied or given an end. `is_steady`: its only
@@ -58,6 +60,7 @@ class Seen:
 
     n_values: int
     is_in_turn: bool
+    is_at_once: bool
     is_together: bool
     is_restated: bool
     has_changed: bool
@@ -76,6 +79,7 @@ class PredicateReport:
     n_subjects: int
     n_several: int
     n_in_turn: int
+    n_at_once: int
     suggestion: str
     why: str
 
@@ -92,6 +96,7 @@ class _Tally:
     n_subjects: int = 0
     n_several: int = 0
     n_in_turn: int = 0
+    n_at_once: int = 0
     n_together: int = 0
     n_restated: int = 0
     n_changed: int = 0
@@ -101,6 +106,7 @@ class _Tally:
         self.n_subjects += 1
         self.n_several += seen.n_values > 1
         self.n_in_turn += seen.is_in_turn
+        self.n_at_once += seen.is_at_once
         self.n_together += seen.is_together
         self.n_restated += seen.is_restated
         self.n_changed += seen.has_changed
@@ -131,7 +137,8 @@ def look(statements: Iterable[Statement], cluster_of: Callable[[str], Cluster]) 
     """
     places: dict[Cluster, set[Place]] = {}
     until: dict[Cluster, Instant] = {}
-    has_ended = False
+    said: dict[tuple[str, Place], Cluster] = {}
+    has_ended = is_at_once = False
     for statement in statements:
         cluster = cluster_of(statement.form)
         if not statement.votes or not statement.form or cluster == ASIDE:
@@ -140,6 +147,8 @@ def look(statements: Iterable[Statement], cluster_of: Callable[[str], Cluster]) 
         if not statement.affirmed or statement.is_late_end:
             continue
         places.setdefault(cluster, set()).add(statement.place)
+        if statement.document is not None:
+            is_at_once = is_at_once or said.setdefault((voter(statement), statement.place), cluster) != cluster
         if statement.valid_to is not None:
             until[cluster] = max(until.get(cluster, statement.valid_to), statement.valid_to)
     values = sorted(
@@ -150,6 +159,7 @@ def look(statements: Iterable[Statement], cluster_of: Callable[[str], Cluster]) 
     return Seen(
         n_values=len(values),
         is_in_turn=_is_in_turn(values),
+        is_at_once=is_at_once,
         is_together=_is_together(values),
         is_restated=len(values) > 1 and any(len(value.places) > 1 for value in values),
         has_changed=has_changed,
@@ -190,7 +200,9 @@ def _is_steady(value: Sighting) -> bool:
 
 def _line(predicate: Predicate, tally: _Tally) -> PredicateReport:
     suggestion, why = _question(predicate, tally)
-    return PredicateReport(predicate, tally.n_subjects, tally.n_several, tally.n_in_turn, suggestion, why)
+    return PredicateReport(
+        predicate, tally.n_subjects, tally.n_several, tally.n_in_turn, tally.n_at_once, suggestion, why
+    )
 
 
 def _question(predicate: Predicate, tally: _Tally) -> tuple[str, str]:
@@ -208,10 +220,14 @@ def _question(predicate: Predicate, tally: _Tally) -> tuple[str, str]:
                 f"over, although {tally.n_restated} of them repeat a value."
             )
         return "", ""
-    if tally.n_in_turn >= SUBJECTS_MIN and tally.n_in_turn > MULTI_SHARE_ABOVE * tally.n_subjects:
+    if _is_pattern(tally.n_in_turn, tally.n_subjects):
         return "multi?", (
             f"In {tally.n_in_turn} of {tally.n_subjects} subjects two values were each said again after the "
             "other."
+        )
+    if _is_pattern(tally.n_at_once, tally.n_subjects):
+        return "multi?", (
+            f"In {tally.n_at_once} of {tally.n_subjects} subjects one document says two values at one instant."
         )
     if tally.n_steady >= SUBJECTS_MIN and not tally.n_changed:
         return "never?", (
@@ -219,3 +235,7 @@ def _question(predicate: Predicate, tally: _Tally) -> tuple[str, str]:
             f"it after {STEADY_DAYS_MIN} days or more."
         )
     return "", ""
+
+
+def _is_pattern(n: int, n_subjects: int) -> bool:
+    return n >= SUBJECTS_MIN and n > MULTI_SHARE_ABOVE * n_subjects

@@ -7,7 +7,7 @@ each cluster where they do not, and a plain count where the value can never chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 
 import msgspec
@@ -32,13 +32,19 @@ class Folded(msgspec.Struct):
 
 
 def fold(
-    statements: Iterable[Statement], predicate: Predicate, policy: Policy, cluster_of: Mapping[str, Cluster]
+    statements: Iterable[Statement],
+    predicate: Predicate,
+    policy: Policy,
+    cluster_of: Mapping[str, Cluster],
+    *,
+    machine: Callable[..., Fold] = Fold,
 ) -> Folded:
     """The episodes of a claim, and the role of each statement.
 
     `statements` may be in any order and hold each observation id once; `cluster_of` maps a form to its
     cluster (a form that it lacks is its own). Statements without object fold as a claim of their own.
     Nothing else is read, so identical evidence gives identical output whatever the order of its arrival.
+    `machine` is what folds: one that takes notes, where somebody asks why (`state.trace`).
     """
     ordered = sorted(statements, key=order)
     result = Folded([], {})
@@ -47,7 +53,7 @@ def fold(
         if predicate.never_changes:
             episodes = fold_never_changing(evidence.statements, evidence.cluster, policy)
         else:
-            episodes = fold_all(evidence, policy, horizon=horizon)
+            episodes = fold_all(evidence, policy, horizon=horizon, machine=machine)
         counted = distinct(s for s in evidence.statements if s.votes)
         roles = assign(episodes, counted, evidence.cluster, horizon=horizon, timeless=predicate.never_changes)
         offset = len(result.episodes)
@@ -78,16 +84,19 @@ def horizon_of(statements: Iterable[Statement]) -> Instant:
     return Instant(max((s.observed_at for s in statements if s.votes), default=0))
 
 
-def fold_all(evidence: Evidence, policy: Policy, *, horizon: Instant) -> list[Episode]:
+def fold_all(
+    evidence: Evidence, policy: Policy, *, horizon: Instant, machine: Callable[..., Fold] = Fold
+) -> list[Episode]:
     """The episodes of a single-valued claim, in order of time, from all of its evidence."""
-    fold = Fold(FoldState(), evidence, policy)
+    fold = machine(FoldState(), evidence, policy)
     scheduled = []
     for at, group in groupby(evidence.statements, key=position):
         if at > horizon:
             scheduled.append((at, list(group)))
         else:
             fold.step(at, list(group))
-    episodes = [*fold.closed, *finish(fold.state, scheduled, evidence, policy, horizon=horizon)]
+    coming = finish(fold.state, scheduled, evidence, policy, horizon=horizon, machine=machine)
+    episodes = [*fold.closed, *coming]
     if fold.state.reports:
         episodes = add_reported(episodes, fold.state.reports)
         recount(episodes, evidence.statements, evidence.cluster, horizon=horizon)

@@ -9,8 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from state.errors import FactdriftError
+
+
+class BadSetting(FactdriftError):
+    """A setting with a value that it cannot have; the message names it and what it may be."""
 
 
 class KafkaSettings(BaseSettings):
@@ -60,7 +66,11 @@ class Settings(BaseSettings):
     batch_bytes_max: int = Field(512 * 1024, ge=1024, description="Bytes in one internal record.")
     batch_linger_ms: int = Field(20, ge=0, description="How long intake waits for a batch to fill, in ms.")
     record_bytes_max: int = Field(256 * 1024, ge=1024, description="Bytes in one public record.")
-    vote_window: int = Field(5, ge=1, description="How many of the newest votes decide.")
+    vote_window: int | Literal["all"] = Field(
+        5,
+        description="How many of the newest votes decide, 1 or more; with `all` every vote of the period "
+        "does, and the state of a claim grows with the number of its voters.",
+    )
     contested_above: float = Field(
         0.40, ge=0, le=1, description="Share of the newest votes against a fact above which it is contested."
     )
@@ -70,3 +80,17 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="What is logged.")
     kafka: KafkaSettings = Field(default_factory=KafkaSettings)
+
+    @field_validator("vote_window", mode="before")
+    @classmethod
+    def _check_vote_window(cls, value: object) -> object:
+        """A number of votes or "all". Raises BadSetting, which no caller takes for a fault of ours."""
+        if value == "cycle":
+            raise BadSetting(
+                "FACTDRIFT_VOTE_WINDOW=cycle is not available: this release has no cycles whose votes could "
+                "be counted. Set a number of votes, such as 5, or all."
+            )
+        text = str(value)
+        if text == "all" or (text.isascii() and text.isdigit() and int(text) >= 1):
+            return value
+        raise BadSetting(f"FACTDRIFT_VOTE_WINDOW is {text!r}, expected a number of votes from 1 on, or all.")

@@ -69,9 +69,9 @@ def report_(
 ) -> None:
     """Say for each predicate of a log whether its data fits what is declared of it. Changes nothing.
 
-    In turn are subjects of which two values were each said again after the other (A, B, A, B): a sign
-    that the values hold side by side, or that sources disagree. A suggestion is a question: what is true
-    goes into the file of --predicates.
+    Subjects "in turn" have two values that were each said again after the other (A, B, A, B): the values
+    hold side by side, or sources disagree. Subjects "at once" have two values that one document says at
+    one instant. A suggestion is a question; what is true goes into the file of --predicates.
     """
     settings = Settings()
     if predicates is not None:
@@ -90,7 +90,9 @@ def report_(
         for line in lines:
             write_json(_as_json(line))
         return
-    columns = ("predicate", "declared", "subjects", "several values", "in turn", "share", "suggestion", "why")
+    columns = (
+        "predicate", "declared", "subjects", "several", "in turn", "share", "at once", "suggestion", "why",
+    )  # fmt: skip
     title = f"{n_predicates} predicates, {n_asked} with a suggestion"
     out.print(table(title, columns, map(_as_row, lines)))
 
@@ -117,6 +119,7 @@ def _as_json(line: PredicateReport) -> dict[str, Any]:
         "subjects": line.n_subjects,
         "subjects_with_several_values": line.n_several,
         "subjects_in_turn": line.n_in_turn,
+        "subjects_at_once": line.n_at_once,
         "share_in_turn": round(line.share_in_turn, 4),
         "suggestion": line.suggestion or None,
         "why": line.why or None,
@@ -126,7 +129,7 @@ def _as_json(line: PredicateReport) -> dict[str, Any]:
 def _as_row(line: PredicateReport) -> tuple[object, ...]:
     return (
         line.predicate.name, _declaration(line.predicate), line.n_subjects, line.n_several, line.n_in_turn,
-        f"{line.share_in_turn:.0%}", line.suggestion, line.why,
+        f"{line.share_in_turn:.0%}", line.n_at_once, line.suggestion, line.why,
     )  # fmt: skip
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents import composition
 from state.episodes import Role
 from state.periods import Policy
 from state.predicates import Predicate
 from state.statements import Statement, order
 from state.timeline import fold
+from streams.settings import Settings
 from tests.builders import statement
 from tests.reference import fold as twin
 
 VALUES = ["a", "b", "c"]
+DEFAULT = Policy()
+PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")]
 
 
 @st.composite
@@ -62,9 +67,9 @@ def as_twin(s: Statement) -> twin.Statement:
 
 
 def ours(
-    statements: list[Statement], predicate: Predicate
+    statements: list[Statement], predicate: Predicate, policy: Policy = DEFAULT
 ) -> tuple[list[tuple[object, ...]], frozenset[str]]:
-    folded = fold(statements, predicate, Policy(), {})
+    folded = fold(statements, predicate, policy, {})
     sides: dict[tuple[int, Role], set[str]] = {}
     aside = set()
     for observation_id, (role, number) in folded.roles.items():
@@ -95,10 +100,13 @@ def ours(
 
 
 def theirs(
-    statements: list[Statement], predicate: Predicate
+    statements: list[Statement], predicate: Predicate, vote_window: int = DEFAULT.window
 ) -> tuple[list[tuple[object, ...]], frozenset[str]]:
     facts, aside = twin.fold(
-        map(as_twin, statements), cardinality=predicate.cardinality, change=predicate.change
+        map(as_twin, statements),
+        cardinality=predicate.cardinality,
+        change=predicate.change,
+        vote_window=vote_window,
     )
     return sorted(
         (
@@ -125,13 +133,36 @@ def without_restatements(statements: list[Statement]) -> list[Statement]:
     return kept
 
 
-@given(
-    histories(), st.sampled_from([Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")])
-)
+@given(histories(), st.sampled_from(PREDICATES))
 def test_the_fold_agrees_with_its_plain_twin(history: list[Statement], predicate: Predicate) -> None:
     history = without_restatements(history)
 
     assert ours(history, predicate) == theirs(history, predicate)
+
+
+@pytest.mark.parametrize("vote_window", [1, 3, 5, 7, "all"])
+@given(data=st.data())
+def test_the_fold_agrees_with_its_plain_twin_under_every_window(
+    vote_window: int | str, data: st.DataObject
+) -> None:
+    history = without_restatements(data.draw(histories(max_size=20)))
+    predicate = data.draw(st.sampled_from(PREDICATES))
+    window = composition.policy(Settings(vote_window=vote_window)).window
+    of_twin = 1_000 if vote_window == "all" else window  # more than any history here has votes
+
+    assert ours(history, predicate, Policy(window=window)) == theirs(history, predicate, of_twin)
+
+
+def test_all_votes_hold_a_fact_that_a_window_of_five_gives_up() -> None:
+    history = [statement("a", at, id=f"a{at}") for at in range(8)]
+    history += [statement("b", 8 + at, id=f"b{at}") for at in range(6)]
+
+    def values(vote_window: int | str) -> list[object]:
+        policy = composition.policy(Settings(vote_window=vote_window))
+        return [fact[0] for fact in ours(history, Predicate("p"), policy)[0]]
+
+    assert values(5) == ["a", "b"]
+    assert values("all") == ["a"]
 
 
 @given(histories(), st.randoms(use_true_random=False))
