@@ -56,7 +56,7 @@ docs: setup  ## Write the generated parts of docs/ again
 	$(BIN)/python -m agents.reference docs
 
 bench: setup-dev  ## Run the benchmarks, one at a time
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks engine birthplaces noise
 
 clean:  ## Remove what make made
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -16,7 +16,8 @@ from state.fold_state import Cluster, Side
 from state.instants import Instant
 from state.statements import Place
 
-KEPT: Final = 16  # sayings of one document; more only cost space, fewer send late evidence on longer ways
+KEPT: Final = 16  # sayings of one document as stored; fewer send late evidence on longer ways
+KEPT_IN_USE: Final = 1024  # the same in memory: more than one batch brings, so that order never costs a way
 
 
 class Incomplete(Exception):  # no error: a question for the whole evidence instead
@@ -49,8 +50,8 @@ class Document(msgspec.Struct, array_like=True):
     began_before: dict[str, Instant] = {}
     exact: bool = True
 
-    def add(self, saying: Saying) -> None:
-        """Enter a saying; entering one twice changes nothing."""
+    def add(self, saying: Saying, *, kept: int = KEPT) -> None:
+        """Enter a saying, and keep at most `kept` of them; entering one twice changes nothing."""
         index = bisect_left(self.sayings, saying)
         if index < len(self.sayings) and self.sayings[index] == saying:
             return
@@ -58,7 +59,7 @@ class Document(msgspec.Struct, array_like=True):
             self.exact = False
             return
         insort(self.sayings, saying)
-        while len(self.sayings) > KEPT:
+        while len(self.sayings) > kept:
             self._cut_oldest()
 
     def remove(self, saying: Saying) -> None:

@@ -67,7 +67,7 @@ class Clustering:
         new = {form: spelling for form, spelling in new.items() if form.startswith("t:")}
         if not new:
             return {}
-        forms = {**self._forms(shelf), **{f: Form(type_object(_plain(s)), None) for f, s in new.items()}}
+        forms = {**self.compared(shelf), **{f: Form(type_object(_plain(s)), None) for f, s in new.items()}}
         missing = [key for key in wanting(forms) if shelf.get(self._vector_key(key)) is None]
         return {key: forms[key].typed.text for key in missing}
 
@@ -98,7 +98,7 @@ class Clustering:
         return self._partition(shelf, kept=before - gone)
 
     def _partition(self, shelf: Shelf, *, kept: set[str]) -> bool:
-        forms = self._forms(shelf)
+        forms = self.compared(shelf)
         threshold = self._model.threshold if self._model is not None else 1.0
         found = partition(forms, threshold=threshold)
         old, old_aside = dict(self.forms.cluster_of), set(self.forms.aside)
@@ -146,7 +146,7 @@ class Clustering:
         if not said:
             del self.forms.said[statement.form]
 
-    def _forms(self, shelf: Shelf) -> dict[str, Form]:
+    def compared(self, shelf: Shelf) -> dict[str, Form]:
         """All forms as they are compared, each with its smallest spelling and its stored vector."""
         if self._known is None:
             self._known = {}

@@ -8,6 +8,7 @@ that of `state.timeline.fold_all` over all evidence; tests compare the two after
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -17,7 +18,7 @@ import msgspec
 
 from state.changes import Change, Published, diff
 from state.chunks import CHUNK, Chunk, Chunks, saying_of
-from state.documents import Document, Incomplete
+from state.documents import KEPT_IN_USE, Document, Incomplete
 from state.episodes import Episode
 from state.evidence import Evidence, takes_part
 from state.facts import About, build
@@ -59,6 +60,8 @@ class Strand(msgspec.Struct, array_like=True):
     due_at: Instant | None = None
 
 
+DOCUMENTS_IN_USE: Final = 1024  # documents whose sayings are kept at hand between two batches
+
 _form_of: Final = attrgetter("form")
 
 
@@ -98,6 +101,7 @@ class Folding:
             self._note_said(statement)
         self.set_clusters(cluster_of, has_aside=False)
         self._documents: dict[str, Document] = {}
+        self._whole: dict[str, Document] = {}
 
     def set_clusters(self, cluster_of: Callable[[str], Cluster] | None, *, has_aside: bool) -> None:
         """Say which forms mean the same; None where each form is a cluster of its own."""
@@ -117,9 +121,11 @@ class Folding:
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""
         tail = self.tail
-        found = [s for s in tail if effective_from <= s.effective_at < before and self.takes_side(s)]
+        start = bisect_left(tail, effective_from, key=position)
+        end = bisect_left(tail, before, lo=start, key=position)
+        found = [s for s in tail[start:end] if self.takes_side(s)]
         number = self.strand.n_chunks
-        if not tail or effective_from <= position(tail[0]):
+        if start == 0:
             while number:
                 number -= 1
                 statements = self.chunks.get(number).statements
@@ -156,12 +162,15 @@ class Folding:
             found = self._documents[who] = found or Document()
             for statement in self._said_in_tail.get(document_of(who), ()):
                 if self.takes_side(statement):
-                    found.add(saying_of(statement, self.cluster(statement)))
+                    found.add(saying_of(statement, self.cluster(statement)), kept=KEPT_IN_USE)
         return found
 
     def _whole_document(self, who: str) -> Document:
         """The same from all of the evidence, however long ago: the long way, for late evidence only."""
-        whole = Document()
+        whole = self._whole.get(who)
+        if whole is not None:
+            return whole
+        whole = self._whole[who] = Document()
         sayings = sorted(
             saying_of(s, self.cluster(s))
             for s in self.everything()
@@ -215,13 +224,17 @@ class Folding:
         claim after that.
         """
         strand = self.strand
+        self._whole.clear()
+        if len(self._documents) > DOCUMENTS_IN_USE:
+            self._documents.clear()
         lowered = horizon < strand.horizon
         strand.horizon = horizon
         if self.never_changes or any(s.votes and s.is_late_end and s.affirmed for s in added):
             self.flatten()
         for statement in added:
             if statement.document is not None and self.takes_side(statement):
-                self._document(voter(statement)).add(saying_of(statement, self.cluster(statement)))
+                saying = saying_of(statement, self.cluster(statement))
+                self._document(voter(statement)).add(saying, kept=KEPT_IN_USE)
         changes = self._apply(added, removed, lowered=lowered)
         strand.due_at = self._due_at()
         return changes

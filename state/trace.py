@@ -183,7 +183,10 @@ class TracingFold(Fold):
         last = self.state.clusters[held.cluster].last or LONG_AGO
         n_for, n_held = seats((against, own_votes), policy.window)
         is_later = n_for > 0 and against[-n_for].place > last
-        fresh = self._fresh(held, rival.side, against[-n_for:]) if is_later else None
+        fresh = None
+        if is_later:
+            counting = [vote for vote in against if vote.place >= against[-n_for].place]
+            fresh = self._fresh(held, rival.side, counting)
         return Duel(
             rival=rival,
             n_for=n_for,
@@ -195,7 +198,7 @@ class TracingFold(Fold):
         )
 
     def _fresh(self, held: OpenFact, side: Side, counted: Sequence[Vote]) -> Vote | None:
-        """The newest counted vote that is no document's, or whose document began saying so within the fact."""
+        """The newest vote that is no document's, or whose document began saying so within the fact."""
         for vote in reversed(counted):
             if not is_document(vote.who) or self.history.began(vote.who, side, vote.place) >= held.lo:
                 return vote

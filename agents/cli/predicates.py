@@ -22,7 +22,9 @@ from state.shelf import Shelf
 from streams.embedded import EmbeddedStore
 from streams.settings import Settings
 
-typer_app = typer.Typer(no_args_is_help=True, help="Predicates: what is declared of them, and what the data says.")
+typer_app = typer.Typer(
+    no_args_is_help=True, help="Predicates: what is declared of them, and what the data says."
+)
 File = Annotated[
     Path | None,
     typer.Option("--predicates", help="TOML file that declares predicates, over the packaged ones."),
