@@ -26,7 +26,6 @@ from state.predicates import Predicate
 from state.shelf import Shelf
 from state.statements import Statement
 from streams.embedded import EmbeddedStore
-from streams.keys import subject_key
 from streams.settings import Settings
 
 DEFAULT_NAMESPACE = "default"
@@ -140,7 +139,7 @@ def _nothing_found(store: EmbeddedStore, subject: str, predicate: str, namespace
             f"Nothing was heard about {subject} / {predicate}{where}. "
             f"Known of {subject}: {_few(near, len(names))}."
         )
-    near = get_close_matches(wanted, sorted({name for _, name, _ in known}), n=NEAR_MAX, cutoff=0.5)
+    near = get_close_matches(wanted, sorted({name for _, name, _ in known}), n=NEAR_MAX, cutoff=0.7)
     if near:
         return f"Nothing was heard about {subject}{where}. Near: {', '.join(near)}."
     return (

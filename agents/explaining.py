@@ -5,7 +5,7 @@ Every statement of the claim is there once, in its role; elsewhere it is named b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from agents.claims import ClaimRead
@@ -14,7 +14,7 @@ from state.instants import Instant, format_instant
 from state.interval import Interval, to_json
 from state.statements import Statement
 from state.trace import Duel, Tally, Weighing, votes_needed
-from state.why import Explained, Explanation, Placed
+from state.why import Explanation, Placed
 from state.why_not import Verdict, facts_within
 from streams.wire import observation_fields, valid_fields
 

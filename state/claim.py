@@ -16,6 +16,7 @@ import msgspec
 
 from state.changes import Change, Published
 from state.chunks import Chunks
+from state.errors import FactdriftError
 from state.facts import About
 from state.fold_state import BEFORE_ALL
 from state.forms import Clustering, Forms
@@ -38,7 +39,8 @@ NAMES_IN_PAGE: Final = 256  # names of strands stored apart
 class Claim(msgspec.Struct, kw_only=True, array_like=True):
     """The stored form of a claim.
 
-    `layout` is how its strands are cut ("single", "multi", "never"); it follows the registry. `horizon` is
+    `layout` is how its strands are cut ("single", "multi", "never"); it follows the registry, as
+    `policy_version` follows the settings: where one differs, the claim is folded anew. `horizon` is
     the greatest observed_at of its statements with an object, `horizon_bare` of those without. `strands`
     holds the strands by name: "" for statements without object, else the cluster, or "*" for all of a
     single-valued claim. `apart` are the names of strands stored under keys of their own, `due` when
@@ -52,6 +54,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     subject: str
     predicate: str
     layout: str = "single"
+    policy_version: str = ""
     epoch: int = -1
     horizon: Instant = BEFORE_ALL
     horizon_bare: Instant = BEFORE_ALL
@@ -75,6 +78,10 @@ class Outcome(msgspec.Struct, frozen=True):
     changes: list[Change]
     duplicates: list[Duplicate]
     changed: bool
+
+
+class StoredFormatUnknown(FactdriftError):
+    """A claim that another release stored, in a form that this one cannot read."""
 
 
 def layout_of(predicate: Predicate) -> str:
@@ -137,6 +144,7 @@ class LiveClaim:
             return Outcome([], self.duplicates, changed=tombstones_changed)
         gone = [statement for _, statement in self.removed.values()]
         moved = self.clustering.enter(self.added.values(), gone, vectors or {}, shelf)
+        moved = self._follow_settings() or moved
         for folding in self.folding.values():
             self._set_clusters(folding)
         before = self.claim.horizon
@@ -145,13 +153,24 @@ class LiveClaim:
         self.claim.epoch = epoch
         return Outcome(changes, self.duplicates, changed=True)
 
+    def _follow_settings(self) -> bool:
+        """Take over the policy and the layout of today; says whether evidence was folded by others."""
+        claim, layout = self.claim, layout_of(self.predicate)
+        folded_by, today = (claim.layout, claim.policy_version), (layout, self.policy.version)
+        outdated = bool(claim.strands) and folded_by != today
+        claim.layout, claim.policy_version = layout, self.policy.version
+        return outdated
+
     # -- strands ----------------------------------------------------------------------------
 
     def name_of(self, statement: Statement) -> str:
         """The strand that a statement belongs to."""
-        if not statement.form:
+        return self._name_of_form(statement.form)
+
+    def _name_of_form(self, form: str) -> str:
+        if not form:
             return ""
-        return self.claim.forms.cluster(statement.form) if self.claim.layout == "multi" else "*"
+        return self.claim.forms.cluster(form) if self.claim.layout == "multi" else "*"
 
     def strand(self, name: str) -> Folding:
         """The strand of a name, which is made where there is none."""
@@ -335,10 +354,7 @@ class LiveClaim:
         published: dict[str, dict[FactId, Published]] = {}
         for name in [*claim.strands, *self._names_apart()]:
             for fact_id, entry in self.strand(name).published().items():
-                now = name
-                if claim.layout == "multi" and entry.fact.form:
-                    now = claim.forms.cluster(entry.fact.form)
-                published.setdefault(now, {})[fact_id] = entry
+                published.setdefault(self._name_of_form(entry.fact.form), {})[fact_id] = entry
             self.shelf.delete(self._strand_key(name))
         claim.strands.clear()
         claim.due.clear()
@@ -389,5 +405,18 @@ def encode(claim: Claim) -> bytes:
 
 
 def decode(stored: bytes) -> Claim:
-    """A claim from its stored form."""
-    return _decoder.decode(stored)
+    """A claim from its stored form. Raises StoredFormatUnknown where another release wrote it."""
+    try:
+        found = _decoder.decode(stored)
+    except msgspec.ValidationError as error:
+        raise StoredFormatUnknown(_REMEDY) from error
+    if found.format != STORED_FORMAT:
+        raise StoredFormatUnknown(f"It has format {found.format}, not {STORED_FORMAT}. {_REMEDY}")
+    return found
+
+
+_REMEDY: Final = (
+    "A stored claim was written by another release of factdrift. Start that release, or let this one build "
+    "its tables anew: replay the observations into a new --data, or start workers with a new "
+    "FACTDRIFT_KAFKA_GROUP."
+)

@@ -198,8 +198,8 @@ class TracingFold(Fold):
         )
 
     def _fresh(self, held: OpenFact, side: Side, counted: Sequence[Vote]) -> Vote | None:
-        """The newest vote that is no document's, or whose document began saying so within the fact."""
-        for vote in reversed(counted):
+        """The oldest vote that is no document's, or whose document began saying so within the fact."""
+        for vote in counted:
             if not is_document(vote.who) or self.history.began(vote.who, side, vote.place) >= held.lo:
                 return vote
         return None

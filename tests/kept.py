@@ -45,6 +45,11 @@ class KeptClaim:
         self.seen: dict[str, Published] = {}
         self._live: LiveClaim | None = None
 
+    def redeclare(self, predicate: Predicate) -> None:
+        """From now on the registry says something else of the predicate."""
+        self.predicate = predicate
+        self._live = None
+
     def apply(self, arrivals: Sequence[Statement], retracted: Sequence[str] = ()) -> list[Change]:
         """Apply one batch; checks that versions rise by one."""
         self.epoch += 1

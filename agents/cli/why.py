@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -16,7 +15,7 @@ from agents.composition import wall_clock
 from agents.explaining import as_json
 from agents.logs import EmbeddedLog, open_log
 from agents.replay import now_of
-from agents.telling import Telling
+from agents.telling_values import ValueTelling
 from state.errors import FactdriftError
 from state.instants import Instant
 from state.interval import Interval
@@ -93,9 +92,8 @@ def told(
 ) -> list[str]:
     """The explanation in words, a paragraph or an item of a list on each line."""
     newest = max(read.statements, key=lambda s: s.place)
-    telling = Telling(
-        explanation, f"{newest.subject} / {newest.predicate}", now=now, retracted=read.claim.retracted
-    )
+    name = f"{newest.subject} / {newest.predicate.replace('_', ' ')}"
+    telling = ValueTelling(explanation, name, now=now, retracted=read.claim.retracted)
     if during is None:
         return telling.claim() if verdict is None else telling.verdict(verdict)
     lines = [] if verdict is None else [*telling.verdict(verdict), ""]

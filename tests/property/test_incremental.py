@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from state import claim as claims
 from state import strand
 from state.objects import type_object
 from state.predicates import Predicate
@@ -113,3 +114,30 @@ def worded(word: str, at: int) -> Statement:
     return msgspec.structs.replace(
         built("x", at, id=f"{word}@{at}"), form=type_object(word).key, spelling=word
     )
+
+
+@given(histories(max_size=12), st.permutations(PREDICATES), st.integers(1, 11))
+def test_a_predicate_that_is_declared_otherwise_later_folds_its_claims_anew(
+    history: list[Statement], predicates: list[Predicate], n: int
+) -> None:
+    before, now, _ = predicates
+    live = KeptClaim(before)
+    live.apply(history[:n])
+
+    live.redeclare(now)
+    live.apply(history[n:])
+
+    if history[n:]:
+        assert live.facts() == facts_of(history, now)
+
+
+def test_a_claim_of_another_format_is_refused_with_a_way_out() -> None:
+    live = KeptClaim(Predicate("p"))
+    live.apply([built("a", 1, id="a")])
+    claim = claims.decode(live.stored)
+    claim.format = 99
+
+    with pytest.raises(claims.StoredFormatUnknown, match="another release"):
+        claims.decode(claims.encode(claim))
+    with pytest.raises(claims.StoredFormatUnknown, match="another release"):
+        claims.decode(b"\x91\x01")
