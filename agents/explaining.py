@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from agents.claims import ClaimRead
+from state.explanation import Explanation, Placed
 from state.facts import About, build, state_at
 from state.instants import Instant, format_instant
 from state.interval import Interval, to_json
 from state.statements import Statement
 from state.trace import Duel, Tally, Weighing, votes_needed
-from state.why import Explanation, Placed
 from state.why_not import Verdict, facts_within
 from streams.wire import observation_fields, valid_fields
 

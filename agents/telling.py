@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from agents.wording import Words, count, few, joined, more, sentence, text, votes, word
 from state.episodes import Reason
+from state.explanation import Apart, Explained, Explanation, How
 from state.fold_state import Side
 from state.instants import Instant
 from state.statements import Statement
 from state.trace import Choice, Duel, Weighing, votes_needed
-from state.why import Apart, Explained, Explanation, How
 
 FACTS_SHOWN = 8  # the newest; a claim that flaps has hundreds
 
@@ -73,7 +73,7 @@ class Telling(Words):
             last = self.explanation.facts[-1]
             return f"{self.name} has no value now. The last was {self.value(last)}, {self.span(last)}."
         named = [f"{self.value(fact)} ({self.span(fact)})" for fact in holding]
-        return f"{self.name} is {joined(named)}."
+        return f"{self.name} is {few(named, n=FACTS_SHOWN)}."
 
     def fact(self, place: int, *, told: set[int] | frozenset[int] = frozenset()) -> list[str]:
         """One fact: what it is, how it began, how it ended or where it stands, who is for and against it.
@@ -118,7 +118,8 @@ class Telling(Words):
         elif opening.how is How.AFTER_DENIAL:
             yield f"The fact before it was denied, and {by} had said this since."
         else:
-            yield f"It opened with {by}; nothing else held then."
+            alone = "" if self.explanation.predicate.is_multi else "; nothing else held then"
+            yield f"It opened with {by}{alone}."
             yield from self._choice(fact, opening.choice)
         yield from self._dated(fact)
 
@@ -171,7 +172,7 @@ class Telling(Words):
         duel = fact.decision.duels[0]
         denied = episode.reason is Reason.DENIED
         verb = "denied" if denied else f"outvoted by {self.rival(duel)}"
-        yield f"It was {verb}, {self._count(fact.decision)}:"
+        yield f"It was {verb}, {self._count(fact.decision)}."
         yield from self.items(duel.counted)
         yield (
             f"The change is dated {at}, by the first to {'deny it' if denied else f'say {self.rival(duel)}'} "
@@ -186,19 +187,20 @@ class Telling(Words):
         numbers = f"{duel.n_for} to {duel.n_held} {self.of_newest(duel.n_for + duel.n_held)}"
         held = text(weighing.held.spelling)
         if duel.n_for >= duel.n_held + self.explanation.policy.lead:
-            return f"{numbers}, and {self.explanation.policy.lead} ahead is enough"
+            return f"{numbers}; {word(self.explanation.policy.lead)} ahead is enough"
         if duel.fresh is None or weighing.last is None:
             return numbers
+        all_of = {1: "its vote is", 2: "both are"}.get(duel.n_for, f"all {word(duel.n_for)} are")
         return (
-            f"{numbers}, all later than the last for {held} ({self.day(weighing.last[0])}), with a fresh "
-            f"voice among them: {self.source(duel.fresh)} began to say so while {held} held"
+            f"{numbers}. That is a clean switch: {all_of} later than the last for {held} "
+            f"({self.day(weighing.last[0])}), and {self.source(duel.fresh)} began to say so while {held} held"
         )
 
     # -- where an open fact stands ----------------------------------------------------------
 
     def _standing(self, fact: Explained, standing: Weighing) -> Iterator[str]:
         if not standing.duels:
-            yield "Nothing speaks against it now."
+            yield "No rival stands against it now." if fact.dissent else "Nothing speaks against it."
             return
         contested = fact.episode.contested
         if self.explanation.predicate.never_changes:
@@ -241,6 +243,9 @@ class Telling(Words):
     def _voices(self, fact: Explained) -> Iterator[str]:
         if fact.support:
             yield f"For it: {self.listed(fact.support)}."
+        if len(fact.episode.spellings) > 1:
+            spelled = sorted({text(c.spelling) for c in fact.episode.spellings} - {self.value(fact)})
+            yield f"Also written {few(spelled)}."
         against: dict[Side, list[Statement]] = {}
         for s in fact.dissent:
             against.setdefault((self.explanation.cluster(s.form), s.affirmed), []).append(s)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agents.telling import APART, Telling
-from agents.wording import ITEMS_SHOWN, count, few, more, sentence, text, votes
+from agents.telling import APART, FACTS_SHOWN, Telling
+from agents.wording import ITEMS_SHOWN, count, few, more, sentence, text, votes, word
 from state.episodes import Role
 from state.trace import Choice
 from state.why_not import Bout, Verdict
@@ -29,19 +29,29 @@ class ValueTelling(Telling):
             holds = any(self.holds(self.explanation.facts[place]) for place in verdict.facts)
             if not holds:
                 lines += [f"{self.name} is not {value} now. {self._instead(verdict)}".rstrip(), ""]
-            for place in verdict.facts:
-                lines += [*self.fact(place, told=set(verdict.facts)), ""]
+            lines += self._episodes(verdict)
             lines.pop()
         rest = [*self._kin(verdict), *self._denials(verdict)]
         if not verdict.facts and (instead := self._instead(verdict)):
             rest.append(instead)
         return [*lines, *rest]
 
+    def _episodes(self, verdict: Verdict) -> list[str]:
+        """Every fact that the value was, each with an empty line behind it; of many the newest."""
+        lines: list[str] = []
+        n_facts = len(verdict.facts)
+        if n_facts > FACTS_SHOWN:
+            value = text(verdict.spelling)
+            lines += [f"It was {value} in {n_facts} episodes; these are the newest {word(FACTS_SHOWN)}.", ""]
+        for place in verdict.facts[-FACTS_SHOWN:]:
+            lines += [*self.fact(place), ""]
+        return lines
+
     def _never_heard(self, verdict: Verdict) -> Iterator[str]:
         yield f"Nobody ever said that {self.name} is {text(verdict.spelling)}."
         if verdict.heard:
-            heard = [f"{text(h.spelling)} ({count(h.n_statements, 'statement')})" for h in verdict.heard]
-            yield f"What was said: {few(heard, n=2 * ITEMS_SHOWN)}."
+            heard = [f"{text(h.spelling)} ({h.n_statements})" for h in verdict.heard]
+            yield f"What was said, and how often: {few(heard, n=2 * ITEMS_SHOWN)}."
 
     # -- what was said of it ----------------------------------------------------------------
 
@@ -87,7 +97,7 @@ class ValueTelling(Telling):
     def _bout(self, verdict: Verdict, bout: Bout) -> str:
         duel, value = bout.duel, text(verdict.spelling)
         held = text(bout.weighing.held.spelling)
-        numbers = f"{duel.n_for} to {duel.n_held} against {held}"
+        numbers = f"{duel.n_for} and {held} {duel.n_held}"
         if self.explanation.predicate.never_changes:
             told = f"It has {numbers} of all votes, and the majority decides"
         else:
@@ -120,7 +130,10 @@ class ValueTelling(Telling):
             )
 
     def _instead(self, verdict: Verdict) -> str:
-        if verdict.current is None or verdict.current in verdict.facts:
+        if verdict.current is None:
+            nothing = not any(self.holds(fact) for fact in self.explanation.facts)
+            return "Nothing holds now." if nothing else ""
+        if verdict.current in verdict.facts:
             return ""
         fact = self.explanation.facts[verdict.current]
         holds = f"What holds is {self.value(fact)}, {self.span(fact)}"
@@ -134,9 +147,8 @@ class ValueTelling(Telling):
         for kin in verdict.same:
             near = "" if kin.cosine is None else f" (cosine {kin.cosine:.2f})"
             yield f"It counts as one value with {text(kin.spelling)}{near}."
-        for kin in verdict.apart:
-            near = "they look alike" if kin.cosine is None else f"their cosine is {kin.cosine:.2f}"
-            yield (
-                f"It is another value than {text(kin.spelling)}: {near}, but the guard “{kin.guard}” keeps "
-                "them apart."
-            )
+        for guard in sorted({kin.guard for kin in verdict.apart if kin.guard is not None}):
+            kept = [kin for kin in verdict.apart if kin.guard == guard]
+            kept.sort(key=lambda kin: -(kin.cosine or 0))
+            named = [text(k.spelling) + (f" (cosine {k.cosine:.2f})" if k.cosine else "") for k in kept]
+            yield f"However alike they are, the guard “{guard}” keeps it apart from {few(named)}."

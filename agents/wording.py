@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from state.explanation import Explained, Explanation
 from state.facts import as_text, shown_spelling
 from state.fold_state import Side
 from state.instants import DAY_MS, Instant, format_instant
 from state.statements import Spelling, Statement
 from state.trace import Duel
-from state.why import Explained, Explanation
 
 ITEMS_SHOWN = 5  # of any list of statements; the newest five votes are what decides by default
 

@@ -28,12 +28,14 @@ CHUNK_MAX: Final = 16 * CHUNK  # a chunk that late evidence swells beyond this i
 class Chunk(msgspec.Struct, array_like=True):
     """Some consecutive statements of a claim, with the fold's state before the first of them.
 
-    `closed` are the episodes that closed within it, each with the version last published.
+    `closed` are the episodes that closed within it, each with the version last published. `n_adjusted`
+    counts the corrections of late evidence that the state includes (`state.late`).
     """
 
     statements: list[Statement]
     state: FoldState
     closed: list[tuple[Episode, Published]]
+    n_adjusted: int = 0
 
 
 class _Stored(msgspec.Struct, array_like=True):

@@ -14,20 +14,22 @@ from typing import Final
 
 import msgspec
 
-from state.changes import Change, Published
+from state.changes import Change, diff
 from state.chunks import Chunks
 from state.errors import FactdriftError
 from state.facts import About
 from state.fold_state import BEFORE_ALL
 from state.forms import Clustering, Forms
-from state.identity import ClaimId, FactId
+from state.identity import ClaimId
 from state.instants import Instant
 from state.periods import Policy
 from state.predicates import Predicate
+from state.refolding import Refolding
 from state.shelf import Shelf
 from state.similarity import ModelId
 from state.statements import ObservationId, Statement
-from state.strand import Folding, Strand
+from state.strand import Strand
+from state.withdrawn import Withdrawn
 
 STORED_FORMAT: Final = 1
 INLINE_MAX: Final = 8  # strands in the claim's own value; further values of a multi predicate lie apart
@@ -106,7 +108,8 @@ class LiveClaim:
         self.about = About(claim.claim, claim.namespace, predicate.declared)
         self.prefix = claim.claim.encode("ascii")
         self.clustering = Clustering(claim.forms, self.prefix, model)
-        self.folding: dict[str, Folding] = {}
+        self.folding: dict[str, Refolding] = {}
+        self.withdrawn = Withdrawn(self.prefix)
         self.shelf = Shelf(lambda _key: None)
         self.epoch = claim.epoch
         self.added: dict[str, Statement] = {}
@@ -133,9 +136,10 @@ class LiveClaim:
         clusters of their own and the claim says that it is degraded. A second delivery of the same batch
         changes nothing and yields nothing.
         """
-        self.shelf, self.epoch = shelf, epoch
+        self.shelf = self.withdrawn.shelf = shelf
+        self.epoch = epoch
         for folding in self.folding.values():
-            folding.chunks.renew(shelf, epoch=self.claim.epoch, epoch_now=epoch)
+            folding.chunks.renew(shelf, epoch=folding.strand.epoch, epoch_now=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
         tombstones_changed = self._retract(retracted)
         for statement in arrivals:
@@ -172,7 +176,7 @@ class LiveClaim:
             return ""
         return self.claim.forms.cluster(form) if self.claim.layout == "multi" else "*"
 
-    def strand(self, name: str) -> Folding:
+    def strand(self, name: str) -> Refolding:
         """The strand of a name, which is made where there is none."""
         found = self.folding.get(name)
         if found is None:
@@ -182,19 +186,19 @@ class LiveClaim:
                 held = None if stored is None else _decode_strand(stored)
             if held is None:
                 held = self._new_strand(name)
-            chunks = Chunks(self.shelf, self._strand_key(name), epoch=self.claim.epoch, epoch_now=self.epoch)
-            found = self.folding[name] = Folding(
+            chunks = Chunks(self.shelf, self._strand_key(name), epoch=held.epoch, epoch_now=self.epoch)
+            found = self.folding[name] = Refolding(
                 held,
                 chunks,
                 self.about,
                 self.policy,
-                cluster_of=None,
+                self.withdrawn,
                 never_changes=self.claim.layout == "never",
             )
             self._set_clusters(found)
         return found
 
-    def _set_clusters(self, folding: Folding) -> None:
+    def _set_clusters(self, folding: Refolding) -> None:
         forms = self.claim.forms
         moved = bool(forms.cluster_of or forms.aside)
         folding.set_clusters(forms.cluster if moved else None, has_aside=bool(forms.aside))
@@ -346,15 +350,13 @@ class LiveClaim:
     def _rebuild(self) -> list[Change]:
         """Fold the whole claim again, since forms moved from one cluster to another (DESIGN 4.3).
 
-        Facts keep their versions: what was published is handed to the strands that now hold its form.
+        Facts keep their versions: what was published is handed over to whichever strand now has the fact.
         """
         claim = self.claim
         statements = [s for s in self.everything() if s.observation_id not in self.removed]
         statements += self.added.values()
-        published: dict[str, dict[FactId, Published]] = {}
         for name in [*claim.strands, *self._names_apart()]:
-            for fact_id, entry in self.strand(name).published().items():
-                published.setdefault(self._name_of_form(entry.fact.form), {})[fact_id] = entry
+            self.withdrawn.handed.update(self.strand(name).published())
             self.shelf.delete(self._strand_key(name))
         claim.strands.clear()
         claim.due.clear()
@@ -364,13 +366,13 @@ class LiveClaim:
         for statement in statements:
             groups.setdefault(self._enter_name(statement), []).append(statement)
         changes: list[Change] = []
-        for name in sorted({*groups, *published}):
-            self.strand(name).strand.withdrawn = published.get(name, {})
-            changes += self._fold_strand(name, groups.get(name, []), [])
-            changes += self.strand(name).withdraw_unclaimed()
-            if name not in claim.strands:
-                self.shelf.put(self._strand_key(name), _encode(self.strand(name).strand))
-        return changes
+        for name in sorted(groups):
+            changes += self._fold_strand(name, groups[name], [])
+        gone, withdrawals = diff(self.withdrawn.handed, (), horizon=claim.horizon)
+        for published in gone.values():
+            self.withdrawn.keep(published)
+        self.withdrawn.handed = {}
+        return changes + withdrawals
 
     def _move_horizons(self, gone: Sequence[Statement]) -> None:
         """The greatest observed_at after the batch; asked of all evidence where the greatest is taken out."""

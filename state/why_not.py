@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from state.clusters import Form
+from state.explanation import Explanation, Placed
 from state.fold_state import Cluster
 from state.guards import forbids
 from state.interval import Interval
@@ -20,7 +21,6 @@ from state.objects import TypedObject, type_object
 from state.similarity import cosine, unit
 from state.statements import Spelling, Statement
 from state.trace import Choice, Duel, Tally, Weighing, votes_needed
-from state.why import Explanation, Placed
 
 ALIKE_FROM: Final = 0.75
 """Share of letters from which two spellings look alike, where no vector says how near they are.
@@ -100,15 +100,13 @@ def why_not(
     """
     typed = type_object(value)
     cluster = explanation.cluster(typed.key)
-    of_form = [p for p in explanation.placed if p.statement.form == typed.key]
     placed = [p for p in explanation.placed if explanation.cluster(p.statement.form) == cluster]
-    if not of_form and typed.key not in explanation.cluster_of:
-        placed = []
+    own = [p.statement for p in placed if p.statement.form == typed.key]
     current = _current(explanation, cluster)
     return Verdict(
-        spelling=newest_spelling([p.statement for p in of_form or placed]) if placed else value,
+        spelling=newest_spelling(own) if own else value,
         cluster=cluster,
-        is_heard=bool(placed),
+        is_heard=bool(own),
         heard=_heard(explanation),
         facts=tuple(n for n, fact in enumerate(explanation.facts) if fact.episode.cluster == cluster),
         placed=tuple(p for p in placed if p.statement.affirmed),

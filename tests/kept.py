@@ -77,6 +77,19 @@ class KeptClaim:
             self.seen[change.fact.fact_id] = Published(change.fact, change.version)
         return changes
 
+    def crash(
+        self, arrivals: Sequence[Statement], retracted: Sequence[str], *, n_written: int
+    ) -> list[Change]:
+        """Apply a batch whose events went out, but of which only some pieces were written, not the claim."""
+        pieces, stored, seen = dict(self.pieces), self.stored, dict(self.seen)
+        self._live = None
+        changes = self.apply(arrivals, retracted)
+        written = sorted(key for key in self.pieces if self.pieces[key] != pieces.get(key))[:n_written]
+        self.pieces = {**pieces, **{key: self.pieces[key] for key in written}}
+        self.stored, self.seen, self._live = stored, seen, None
+        self.epoch -= 1
+        return changes
+
     def facts(self) -> list[dict[str, object]]:
         """What a consumer of every event holds, without what was withdrawn."""
         return contents(p.fact for p in self.seen.values() if p.fact.reason != "withdrawn")

@@ -17,9 +17,10 @@ from agents.logs import EmbeddedLog, open_log
 from agents.replay import now_of
 from agents.telling_values import ValueTelling
 from state.errors import FactdriftError
+from state.explanation import Explanation
 from state.instants import Instant
 from state.interval import Interval
-from state.why import Explanation, explain
+from state.why import explain
 from state.why_not import Verdict, facts_within, why_not
 from state.windows import window
 from streams.settings import Settings

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state import claim as claims
-from state import strand
+from state import folding
 from state.objects import type_object
 from state.predicates import Predicate
 from state.statements import Statement
@@ -24,7 +24,7 @@ PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="ne
 
 @pytest.fixture(autouse=True)
 def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strand, "CHUNK", 2)
+    monkeypatch.setattr(folding, "CHUNK", 2)
 
 
 @given(
@@ -141,3 +141,21 @@ def test_a_claim_of_another_format_is_refused_with_a_way_out() -> None:
         claims.decode(claims.encode(claim))
     with pytest.raises(claims.StoredFormatUnknown, match="another release"):
         claims.decode(b"\x91\x01")
+
+
+@given(histories(max_size=24), st.sampled_from(PREDICATES), st.randoms(use_true_random=False), st.booleans())
+def test_a_batch_that_died_between_two_writes_is_applied_again_with_the_same_events(
+    history: list[Statement], predicate: Predicate, chance: random.Random, in_order: bool
+) -> None:
+    left = sorted(history, key=lambda s: s.observed_at) if in_order else history
+    live, there = KeptClaim(predicate), []
+    while left:
+        n = chance.randint(1, 3)
+        batch, left = left[:n], left[n:]
+        there += batch
+        first = live.crash(batch, [], n_written=chance.randint(0, 6))
+
+        again = live.apply(batch)
+
+        assert again == first
+        assert live.facts() == facts_of(there, predicate)

@@ -1,0 +1,275 @@
+"""Folds what arrives in a strand: evidence comes in, changes of facts come out.
+
+What arrives in order costs the same however long the history is: it folds on from the stored state. What
+arrives late folds again from its chunk (`state.refolding` stops where the state is what it was before). The
+outcome is that of `state.timeline.fold_all` over all evidence; tests compare the two after every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from state.changes import Change, Published, diff
+from state.chunks import CHUNK, Chunk, Chunks, saying_of
+from state.documents import KEPT_IN_USE
+from state.episodes import Episode
+from state.evidence import Evidence
+from state.facts import About, Fact, build
+from state.finish import finish
+from state.fold_state import BEFORE_ALL, FoldState, decode_state, encode_state
+from state.identity import FactId
+from state.instants import Instant
+from state.majority import fold_never_changing
+from state.periods import Fold, Policy
+from state.statements import Statement, order, position, voter
+from state.strand import DOCUMENTS_IN_USE, Strand, StrandInUse
+from state.timeline import fold_all
+from state.withdrawn import Withdrawn
+
+
+class Folding(StrandInUse):
+    """A strand that takes in what arrives."""
+
+    def __init__(
+        self,
+        strand: Strand,
+        chunks: Chunks,
+        about: About,
+        policy: Policy,
+        withdrawn: Withdrawn,
+        *,
+        never_changes: bool = False,
+    ) -> None:
+        super().__init__(strand, chunks)
+        self.about = about
+        self.policy = policy
+        self.withdrawn = withdrawn
+        self.never_changes = never_changes
+        self._published: dict[FactId, Published] = {}
+
+    def apply(
+        self, added: Sequence[Statement], removed: Sequence[Statement], *, horizon: Instant
+    ) -> list[Change]:
+        """Take statements in and out, and say what changed about the facts.
+
+        `added` are not in the strand yet, `removed` are. `horizon` is the greatest observed_at of the
+        claim after that.
+        """
+        strand = self.strand
+        self._whole.clear()
+        if len(self._documents) > DOCUMENTS_IN_USE:
+            self._documents.clear()
+        lowered = horizon < strand.horizon
+        strand.horizon = horizon
+        if self.never_changes or any(s.votes and s.is_late_end and s.affirmed for s in added):
+            self.flatten()
+        for statement in added:
+            if statement.document is not None and self.takes_side(statement):
+                saying = saying_of(statement, self.cluster(statement))
+                self._document(voter(statement)).add(saying, kept=KEPT_IN_USE)
+        changes = self._apply(added, removed, lowered=lowered)
+        strand.due_at = self._due_at()
+        strand.epoch = self.chunks.epoch_now
+        return changes
+
+    def _apply(
+        self, added: Sequence[Statement], removed: Sequence[Statement], *, lowered: bool
+    ) -> list[Change]:
+        strand = self.strand
+        if strand.is_flat:
+            return self._apply_flat(added, removed)
+        if not removed and not lowered and self._is_in_order(added):
+            self._set_tail(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
+            return self._fold_on()
+        return self._fold_again(added, removed, lowered=lowered)
+
+    def _due_at(self) -> Instant | None:
+        """When something that is already known happens next: an end, or a scheduled statement."""
+        strand = self.strand
+        if strand.is_flat:
+            return strand.horizon
+        ends = [strand.state.ends[0].at] if strand.state.ends else []
+        ends += [position(s) for s in self.tail[strand.n_folded : strand.n_folded + 1]]
+        return min(ends, default=None)
+
+    def _is_in_order(self, added: Sequence[Statement]) -> bool:
+        at = self.strand.state.at
+        return all(position(statement) > at for statement in added)
+
+    def _fold_on(self) -> list[Change]:
+        """Fold what is new and publish the difference; the cost does not depend on the history."""
+        strand = self.strand
+        fresh = self._fold_tail()
+        changes = self._publish(dict(strand.live), fresh)
+        self._seal()
+        return changes
+
+    def _fold_tail(self) -> list[tuple[int, Episode]]:
+        """Fold the tail up to the horizon, leaving marks; returns the episodes closed on the way."""
+        strand = self.strand
+        fold = Fold(strand.state, self, self.policy)
+        fresh: list[tuple[int, Episode]] = []
+        for at, members in groupby(self.tail[strand.n_folded :], key=position):
+            if at > strand.horizon:
+                break
+            group = list(members)
+            n_marked = strand.marks[-1][0] if strand.marks else 0
+            if strand.n_folded - n_marked >= CHUNK:
+                strand.marks.append((strand.n_folded, strand.state.at, encode_state(strand.state)))
+            fold.step(at, group)
+            strand.n_folded += len(group)
+            if fold.closed:
+                fresh.extend((strand.n_folded, episode) for episode in fold.closed)
+                fold.closed = []
+        return fresh
+
+    def _scheduled(self) -> list[tuple[Instant, list[Statement]]]:
+        left = self.tail[self.strand.n_folded :]
+        return [(at, list(members)) for at, members in groupby(left, key=position)]
+
+    # -- what is published ------------------------------------------------------------------
+
+    def _publish(
+        self,
+        before: dict[FactId, Published],
+        fresh: Sequence[tuple[int, Episode]],
+        chunked: Sequence[Episode] = (),
+    ) -> list[Change]:
+        """Compare what was published of facts that may have changed with what they are now.
+
+        `fresh` closed within the tail, `chunked` in chunks; what is published of those is left in
+        `self._published`, for the caller to store.
+        """
+        strand = self.strand
+        coming = finish(strand.state, self._scheduled(), self, self.policy, horizon=strand.horizon)
+        facts = [build(self.about, episode) for _, episode in fresh]
+        facts += [build(self.about, episode) for episode in coming]
+        old = [build(self.about, episode) for episode in chunked]
+        n_recent = len(facts)
+        facts += old
+        after, changes = diff(self._known(before, facts), facts, horizon=strand.horizon)
+        for (n, episode), fact in zip(fresh, facts, strict=False):
+            strand.closed.append((n, episode, after.pop(fact.fact_id)))
+        strand.live = {fact.fact_id: after.pop(fact.fact_id) for fact in facts[len(fresh) : n_recent]}
+        self._published = {fact.fact_id: after.pop(fact.fact_id) for fact in old}
+        for published in after.values():
+            self.withdrawn.keep(published)
+        return changes
+
+    def _known(self, before: dict[FactId, Published], facts: Iterable[Fact]) -> dict[FactId, Published]:
+        """What was published before, with what is taken back from the withdrawn facts."""
+        known = dict(before)
+        for fact in facts:
+            if fact.fact_id not in known:
+                gone = self.withdrawn.take(fact.fact_id)
+                if gone is not None:
+                    known[fact.fact_id] = gone
+        return known
+
+    # -- chunks -----------------------------------------------------------------------------
+
+    def _seal(self) -> None:
+        """Move the oldest statements of a long tail into a chunk of their own."""
+        strand = self.strand
+        while len(strand.marks) > 1 or (strand.marks and strand.n_folded - strand.marks[0][0] >= CHUNK):
+            n, at, state = strand.marks.pop(0)
+            statements = self.tail[:n]
+            del self.tail[:n], strand.tail[:n]
+            for statement in statements:
+                self._leave_tail(statement)
+            done = [(e, published) for number, e, published in strand.closed if number <= n]
+            adjusted = strand.n_adjusted + len(strand.adjustments)
+            self.chunks.put(strand.n_chunks, Chunk(statements, decode_state(strand.base), done, adjusted))
+            strand.n_chunks += 1
+            strand.base, strand.base_at = state, at
+            strand.n_folded -= n
+            strand.closed = [(m - n, e, published) for m, e, published in strand.closed if m > n]
+            strand.marks = [(m - n, at, state) for m, at, state in strand.marks]
+            self._index(statements)
+
+    def _unseal(self, number: int) -> dict[FactId, Published]:
+        """Take the chunks from `number` on back into the tail; returns what was published of their facts."""
+        strand = self.strand
+        before: dict[FactId, Published] = {}
+        statements: list[Statement] = []
+        for n in range(number, strand.n_chunks):
+            chunk = self._chunk(n)
+            statements.extend(chunk.statements)
+            before.update({published.fact.fact_id: published for _, published in chunk.closed})
+            if n == number:
+                strand.base, strand.base_at = encode_state(chunk.state), chunk.state.at
+            self.chunks.delete(n)
+        self._set_tail(0, statements + self.tail)
+        strand.n_chunks = number
+        return before
+
+    # -- late evidence ----------------------------------------------------------------------
+
+    def _fold_again(
+        self, added: Sequence[Statement], removed: Sequence[Statement], *, lowered: bool
+    ) -> list[Change]:
+        """Fold again from the first place at which the evidence changed."""
+        strand = self.strand
+        first = min(
+            [position(s) for s in (*added, *removed)] + ([Instant(strand.horizon + 1)] if lowered else [])
+        )
+        before: dict[FactId, Published] = {}
+        if strand.n_chunks and first <= strand.base_at:
+            before = self._unseal(self.chunks.covering(first, strand.n_chunks))
+        return self._fold_tail_again(added, removed, before)
+
+    def _fold_tail_again(
+        self,
+        added: Sequence[Statement],
+        removed: Sequence[Statement],
+        before: dict[FactId, Published],
+        chunked: Sequence[Episode] = (),
+    ) -> list[Change]:
+        """Fold the whole tail again, from its base."""
+        strand = self.strand
+        self._set_tail(0, self._without(removed, added))
+        before = {**before, **strand.live}
+        before.update({published.fact.fact_id: published for _, _, published in strand.closed})
+        strand.state, strand.n_folded = decode_state(strand.base), 0
+        strand.marks, strand.closed = [], []
+        self._forget(removed)
+        fresh = self._fold_tail()
+        changes = self._publish(before, fresh, chunked)
+        if not chunked:
+            self._seal()
+        return changes
+
+    # -- strands that are folded as a whole --------------------------------------------------
+
+    def flatten(self) -> None:
+        """From now on fold the strand as a whole.
+
+        For predicates that never change, which are counted and not folded, and for claims with late
+        reports of an end, whose spans are filled in only when everything else is folded. Both cost more
+        the longer the history is.
+        """
+        strand = self.strand
+        if strand.is_flat:
+            return
+        before = self._unseal(0)
+        before.update({published.fact.fact_id: published for _, _, published in strand.closed})
+        strand.live.update(before)
+        strand.is_flat = True
+        strand.base, strand.base_at, strand.state = b"", BEFORE_ALL, FoldState()
+        strand.marks, strand.closed, strand.n_folded = [], [], 0
+
+    def _apply_flat(self, added: Sequence[Statement], removed: Sequence[Statement]) -> list[Change]:
+        strand = self.strand
+        self._set_tail(0, self._without(removed, added))
+        if self.never_changes:
+            episodes = fold_never_changing(self.tail, self.cluster, self.policy)
+        else:
+            evidence = Evidence(self.tail, self._cluster_of)
+            episodes = fold_all(evidence, self.policy, horizon=strand.horizon)
+        facts = [build(self.about, episode) for episode in episodes]
+        after, changes = diff(self._known(strand.live, facts), facts, horizon=strand.horizon)
+        strand.live = {fact.fact_id: after.pop(fact.fact_id) for fact in facts}
+        for published in after.values():
+            self.withdrawn.keep(published)
+        return changes
