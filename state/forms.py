@@ -93,7 +93,7 @@ class Clustering:
         if not gone and not new and not vectors:
             return False
         self._known = None
-        if len(self.forms.said) < 2 and not self.forms.cluster_of:
+        if len(self.forms.said) < 2 and not self.forms.cluster_of and not self.forms.aside:
             return False
         return self._partition(shelf, kept=before - gone)
 
