@@ -110,6 +110,8 @@ class StrandInUse:
         end = bisect_left(tail, before, lo=start, key=position)
         found = [s for s in tail[start:end] if self.takes_side(s)]
         number = self.strand.n_chunks
+        if end == 0 and number:
+            number = self.chunks.covering(before, number) + 1  # far behind the tail: begin there
         if start == 0:
             while number:
                 number -= 1
