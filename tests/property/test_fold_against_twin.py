@@ -25,7 +25,9 @@ PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="ne
 
 @st.composite
 def histories(draw: st.DrawFn, *, max_size: int = 14) -> list[Statement]:
-    """Short histories in which instants, documents and values collide often."""
+    """Short histories in which instants, documents and values collide often, and long duels of two values."""
+    if draw(st.integers(0, 3)) == 0:
+        return draw(duels(max_size=max_size))
     n = draw(st.integers(1, max_size))
     bounded = draw(st.booleans())
     found = []
@@ -47,6 +49,27 @@ def histories(draw: st.DrawFn, *, max_size: int = 14) -> list[Statement]:
                 source="s" if document else None,
                 document=document,
                 votes=draw(st.integers(0, 15)) > 0,
+            )
+        )
+    return found
+
+
+@st.composite
+def duels(draw: st.DrawFn, *, max_size: int) -> list[Statement]:
+    """Two values and their denials, one statement after the other: where a single vote decides."""
+    sides = draw(st.lists(st.sampled_from(["a", "a", "b", "b", "!a"]), min_size=1, max_size=max_size))
+    documents = draw(st.sampled_from([[None], ["d1", "d2", "d3"], [None, "d1", "d2"]]))
+    found = []
+    for number, side in enumerate(sides):
+        document = draw(st.sampled_from(documents))
+        found.append(
+            statement(
+                side[-1],
+                number + draw(st.integers(0, 1)),
+                id=f"s{number:02}",
+                affirmed=side[0] != "!",
+                source="s" if document else None,
+                document=document,
             )
         )
     return found
