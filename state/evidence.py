@@ -10,8 +10,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
 from state.fold_state import ASIDE, Cluster, Side
+from state.history import distinct
 from state.instants import Instant
-from state.periods import distinct
 from state.statements import Place, Statement, order, voter
 
 Key = tuple[Instant, Instant, str]

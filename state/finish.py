@@ -12,8 +12,9 @@ import msgspec
 
 from state.episodes import Edge, Episode, Reason
 from state.fold_state import FoldState, Report, copy
+from state.history import History
 from state.instants import Instant
-from state.periods import Fold, History, Policy, finest
+from state.periods import Fold, Policy, finest
 from state.statements import Statement
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from state.episodes import Edge, Episode
 from state.fold_state import ASIDE, NAMED_MAX, Cluster, Side, SpellingCount
+from state.history import distinct
 from state.instants import Instant
-from state.periods import Policy, distinct, finest
+from state.periods import Policy, finest
 from state.statements import Statement, voter
 
 

@@ -10,16 +10,15 @@ have no way in.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
+from state.counting import Counting
 from state.episodes import Ballot, Edge, Episode, Reason
 from state.fold_state import (
     AFTER_ALL,
     ASIDE,
     LONG_AGO,
-    NAMED_MAX,
     Cluster,
     ClusterState,
     End,
@@ -28,11 +27,11 @@ from state.fold_state import (
     OpenFact,
     Report,
     Side,
-    SpellingCount,
     Vote,
 )  # fmt: skip
+from state.history import History, distinct
 from state.instants import Granularity, Instant
-from state.statements import ObservationId, Place, Statement, restatement_key, voter
+from state.statements import Statement, voter
 from state.votes import cast, latest, newest, seats, withdraw
 
 
@@ -50,33 +49,8 @@ class Policy:
     version: str = "1"
 
 
-class History(Protocol):
-    """The evidence behind the state, looked up only where a count needs it.
-
-    `has_aside` says whether some forms take no side; their cluster is then `ASIDE`.
-    """
-
-    has_aside: bool
-
-    def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
-        """Statements that take part and took effect in [effective_from, before), in their order."""
-        ...
-
-    def previous(self, statement: Statement) -> Instant | None:
-        """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
-        ...
-
-    def began(self, statement_who: str, form_side: Side, place: Place) -> Instant:
-        """Since when the document, at `place`, says this without having said anything else in between."""
-        ...
-
-    def cluster(self, statement: Statement) -> Cluster:
-        """The cluster of a statement's form."""
-        ...
-
-
 @dataclass(slots=True)
-class Fold:
+class Fold(Counting):
     """A walk over the evidence: the state so far, and the episodes that were closed on the way."""
 
     state: FoldState
@@ -492,135 +466,11 @@ class Fold:
         if episode.contested:
             episode.rivals = [(side, self.state.clusters[side[0]].spelling) for side, _ in rivals]
 
-    # -- counts -----------------------------------------------------------------------------
-
-    def _voices(
-        self, held: OpenFact, statements: Sequence[Statement]
-    ) -> Iterator[tuple[Statement, bool, bool]]:
-        """Each statement that takes a side, whether it is for the fact, and whether its voice is new there.
-
-        A document's voice is new when it says this for the first time within the fact; what it says twice
-        at one place counts once, whichever id comes first.
-        """
-        here: set[tuple[str, Cluster, bool]] = set()
-        place: Place | None = None
-        for statement in statements:
-            cluster, affirmed = self.history.cluster(statement), statement.affirmed
-            supports = affirmed and cluster == held.cluster
-            if not affirmed and cluster != held.cluster:
-                continue
-            if statement.document is None:
-                yield statement, supports, True
-                continue
-            if statement.place != place:
-                place = statement.place
-                here.clear()
-            who = voter(statement)
-            before = self.history.previous(statement)
-            is_new = (who, cluster, affirmed) not in here and (
-                before is None or (before < held.lo and not (supports and who in held.carried))
-            )
-            here.add((who, cluster, affirmed))
-            yield statement, supports, is_new
-
-    def _count(self, held: OpenFact, statements: Sequence[Statement]) -> None:
-        """Enter statements within the fact's span into its counts (DESIGN 4.9)."""
-        for statement, supports, is_new in self._voices(held, statements):
-            if supports:
-                held.support += is_new
-                enter_support(held, statement)
-            else:
-                held.dissent += is_new
-                held.dissented_by.append(statement.observation_id)
-                if len(held.dissented_by) > NAMED_MAX:
-                    del held.dissented_by[0]
-
-    def _carry(self, held: OpenFact, before: Sequence[Statement]) -> None:
-        """Enter the live statements from before the fact that opened it when another had ended."""
-        for statement in before:
-            if not self._is_carried(held, statement):
-                continue
-            who = voter(statement)
-            if who not in held.carried:
-                held.carried.append(who)
-                held.support += 1
-            enter_support(held, statement)
-
-    def _is_carried(self, held: OpenFact, statement: Statement) -> bool:
-        lives = statement.valid_to is None or statement.valid_to > held.lo
-        voted = lives and statement.affirmed and statement.effective_at <= self.votes_until
-        return voted and self.history.cluster(statement) == held.cluster
-
-    def _discount(self, ended: Episode, opened: OpenFact, during: Sequence[Statement]) -> None:
-        """What opened the next fact is its support, and no longer dissent of the one that ended."""
-        voters = set()
-        named: list[ObservationId] = []
-        for statement in during:
-            cluster = self.history.cluster(statement)
-            against = cluster != ended.cluster if statement.affirmed else cluster == ended.cluster
-            if against and not self._is_carried(opened, statement):
-                voters.add((cluster, statement.affirmed, voter(statement)))
-                named.append(statement.observation_id)
-        ended.dissent = len(voters)
-        ended.dissented_by = named[-NAMED_MAX:]
-
-    def _uncount(self, held: OpenFact, statements: Sequence[Statement]) -> None:
-        """Take out dissenting statements that turn out to belong to the next period."""
-        for statement, supports, is_new in self._voices(held, statements):
-            assert not supports, "counted again instead, see _recount"
-            held.dissent -= is_new
-            if statement.observation_id in held.dissented_by:
-                held.dissented_by.remove(statement.observation_id)
-
-    def _recount(self, held: OpenFact, before: Instant) -> OpenFact:
-        """The fact with the counts of what took effect before an instant.
-
-        Asked for when a fact ends at the very instant of its own last statement: that statement, observed
-        before the winner's, is then the next period's dissent.
-        """
-        again = OpenFact(held.cluster, held.lo, held.lo_granularity, held.ordinal, held.since)
-        if held.since is not None:
-            self._carry(again, self.history.since(held.since, held.lo))
-        self._count(again, self.history.since(held.lo, before))
-        return again
-
 
 def rank(cluster: Cluster, affirmed: bool, votes: Sequence[Vote]) -> tuple[int, int, int, str, bool]:
     """Sort key, strongest first: most votes, then the latest, then the smaller key, affirmed first."""
     effective_at, observed_at = votes[-1].place
     return (-len(votes), -effective_at, -observed_at, cluster, not affirmed)
-
-
-def distinct(statements: Iterable[Statement]) -> list[Statement]:
-    """Without those that repeat another of the same document under another id (CASES F34).
-
-    Such statements stand at one place; the one that counts is the finest dated, then the smallest in
-    spelling, so that no id decides how a fact is shown.
-    """
-    chosen: dict[object, int] = {}
-    found: list[Statement] = []
-    for statement in statements:
-        key = restatement_key(statement)
-        if key is not None:
-            index = chosen.get(key)
-            if index is not None:
-                if _plainness(statement) < _plainness(found[index]):
-                    found[index] = statement
-                continue
-            chosen[key] = len(found)
-        found.append(statement)
-    return found
-
-
-def _plainness(statement: Statement) -> tuple[object, ...]:
-    return (
-        -Granularity(statement.lo_granularity).rank,
-        -Granularity(statement.hi_granularity).rank if statement.hi_granularity else 0,
-        type(statement.spelling).__name__,
-        repr(statement.spelling),
-        statement.subject,
-        statement.predicate,
-    )
 
 
 def finest(granularities: Iterable[str]) -> str:
@@ -649,27 +499,6 @@ def _mark(cluster: ClusterState, statement: Statement) -> None:
             marks[-1] = Mark(at, finest((marks[-1].granularity, granularity)), None)
         return
     marks.append(Mark(at, granularity, ends_at))
-
-
-def enter_support(held: OpenFact, statement: Statement) -> None:
-    """Enter a supporting statement into a fact's spellings and names; its vote is counted elsewhere."""
-    held.observations += 1
-    held.supported_by.append(statement.observation_id)
-    if len(held.supported_by) > NAMED_MAX:
-        del held.supported_by[0]
-    place = statement.place
-    named = (statement.subject, statement.predicate)
-    if held.named_at is None or place > held.named_at:
-        held.subject, held.predicate = named
-        held.named_at = place
-    elif place == held.named_at:
-        held.subject, held.predicate = min(named, (held.subject, held.predicate))
-    for count in held.spellings:
-        if count.spelling == statement.spelling and type(count.spelling) is type(statement.spelling):
-            count.n += 1
-            count.newest = max(count.newest, place)
-            return
-    held.spellings.append(SpellingCount(statement.spelling, 1, place))
 
 
 def _report(cluster: Cluster, statement: Statement) -> Report:

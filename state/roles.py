@@ -10,12 +10,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
+from state.counting import enter_support
 from state.episodes import Episode, Reason, Role
 from state.finish import covering
 from state.fold_state import ASIDE as ASIDE_CLUSTER
 from state.fold_state import BEFORE_ALL, NAMED_MAX, Cluster, OpenFact
+from state.history import distinct
 from state.instants import Instant
-from state.periods import distinct, enter_support
 from state.statements import Statement, voter
 
 Assigned = tuple[Role, int | None]

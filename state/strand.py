@@ -20,10 +20,10 @@ from state.documents import KEPT_IN_USE, Document, Incomplete
 from state.episodes import Episode
 from state.evidence import takes_part
 from state.fold_state import ASIDE, BEFORE_ALL, Cluster, FoldState, Side
+from state.history import distinct
 from state.identity import FactId
 from state.instants import Instant
 from state.late import Adjustment
-from state.periods import distinct
 from state.statements import ObservationId, Place, Statement, document_of, order, position, voter
 
 

@@ -16,9 +16,10 @@ from state.episodes import Episode, Role
 from state.evidence import Evidence
 from state.finish import add_reported, finish
 from state.fold_state import Cluster, FoldState
+from state.history import distinct
 from state.instants import Instant
 from state.majority import fold_never_changing
-from state.periods import Fold, Policy, distinct
+from state.periods import Fold, Policy
 from state.predicates import Predicate
 from state.roles import assign, recount
 from state.statements import Statement, order, position

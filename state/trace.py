@@ -12,8 +12,9 @@ import msgspec
 
 from state.episodes import Episode
 from state.fold_state import AFTER_ALL, LONG_AGO, Cluster, FoldState, OpenFact, Side, Vote
+from state.history import History, distinct
 from state.instants import Instant
-from state.periods import Fold, History, Policy, distinct, is_document, rank
+from state.periods import Fold, Policy, is_document, rank
 from state.statements import Place, Spelling, Statement, order, voter
 from state.votes import newest, seats
 

@@ -13,9 +13,10 @@ from functools import partial
 from state.episodes import Episode, Reason, Role
 from state.explanation import Apart, Explained, Explanation, How, Opening, Placed
 from state.fold_state import ASIDE, Cluster, Side
+from state.history import distinct
 from state.instants import Instant
 from state.majority import newest_spelling
-from state.periods import Policy, distinct
+from state.periods import Policy
 from state.predicates import Predicate
 from state.statements import Statement, order, restatement_key, voter
 from state.timeline import Folded, fold, horizon_of
