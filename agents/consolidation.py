@@ -271,16 +271,22 @@ def _outputs(
         outputs.append(Output(Topic(change.kind.value), record_key, event, record.partition))
     for fact_id, body in bodies.items():
         outputs.append(Output(Topic.FACTS, key(fact_id), to_json(body), record.partition))
-    outputs.extend(_duplicate_letter(claim, duplicate, arrivals, record) for duplicate in outcome.duplicates)
+    outputs.extend(
+        _duplicate_letter(claim, duplicate, arrivals, record, number)
+        for number, duplicate in enumerate(outcome.duplicates)
+    )
     return outputs
 
 
-def _duplicate_letter(claim: Claim, duplicate: Duplicate, arrivals: Arrivals, record: Record) -> Output:
+def _duplicate_letter(
+    claim: Claim, duplicate: Duplicate, arrivals: Arrivals, record: Record, number: int
+) -> Output:
     """The dead letter of the statement that lost its id; its text is put together again."""
     lost = duplicate.lost
     entry = arrivals.entries.get(lost.content_hash)
-    origin = record
+    origin, content = record, None
     if entry is not None:
+        content = entry.usable.content if isinstance(entry.usable, Observation) else None
         origin = Record(
             Topic(entry.topic),
             Partition(entry.partition),
@@ -294,7 +300,7 @@ def _duplicate_letter(claim: Claim, duplicate: Duplicate, arrivals: Arrivals, re
         "duplicate_id",
         f"Another observation of {lost.subject} / {lost.predicate} has the id {lost.observation_id} "
         f"and other content; the one with the smaller content hash, {duplicate.kept_hash[:12]}…, stays.",
-        raw=to_json(observation_fields(claim.namespace, lost)),
-        part=f"{claim.claim}/{lost.content_hash}",
+        raw=to_json(observation_fields(claim.namespace, lost, content=content)),
+        part=f"{claim.claim}/{lost.content_hash}/{number}",
     )
     return Output(Topic.DEAD_LETTERS, subject_key(claim.namespace, claim.subject), letter)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from agents import composition
 from state.errors import FactdriftError
@@ -51,26 +54,47 @@ class EmbeddedLog:
         self.host.publish(topic, [(key, value, None) for value in values])
 
     def read(self, topics: Sequence[Topic], *, from_start: bool, follow: bool) -> Iterator[Record]:
-        """Records of the topics, those of one topic in their order."""
+        """Records of the topics, merged in the order of their causes; those of one topic in their order."""
         store = self.host.store
         starts = {topic: 0 if from_start else store.end(topic, PARTITION) for topic in topics}
         while True:
-            found: list[Record] = []
-            for topic in topics:
-                records = store.read(topic, PARTITION, starts[topic], READ_MAX)
-                if records:
-                    starts[topic] = records[-1].offset + 1
-                found.extend(records)
-            found.sort(key=lambda record: record.recorded_at)
-            yield from found
-            if not found:
+            n_read = 0
+            for record in heapq.merge(*(self._unread(topic, starts) for topic in topics), key=_cause):
+                n_read += 1
+                yield record
+            if n_read == 0:
                 if not follow:
                     return
                 time.sleep(POLL_S)
 
+    def _unread(self, topic: Topic, starts: dict[Topic, int]) -> Iterator[Record]:
+        """Records of one topic from where its reader is, up to its present end."""
+        end = self.host.store.end(topic, PARTITION)
+        while starts[topic] < end:
+            for record in self.host.store.read(topic, PARTITION, starts[topic], READ_MAX):
+                starts[topic] = record.offset + 1
+                yield record
+
     def close(self) -> None:
         """Close the file."""
         self.host.store.close()
+
+
+def _cause(record: Record) -> tuple[int, int, int]:
+    """When a record was caused, by which internal record, and which version of a fact it is."""
+    body = _decode(record.value)
+    position = body.position.rsplit("/", 1)[-1]
+    return (record.recorded_at, int(position) if position.isdigit() else 0, body.version)
+
+
+class _Cause(msgspec.Struct):
+    """The part of an event that tells its place among others; absent from other records."""
+
+    position: str = ""
+    version: int = 0
+
+
+_decode = msgspec.json.Decoder(_Cause).decode
 
 
 class KafkaLog:

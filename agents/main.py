@@ -12,6 +12,7 @@ import sys
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 from rich.text import Text
 
 from agents.cli import demo, doctor, logs, predicates, replay, schema, why, workers
@@ -64,6 +65,11 @@ def main() -> None:
     gc.set_threshold(50_000, 20, 100)
     try:
         app()
+    except ValidationError as error:
+        for fault in error.errors():
+            name = "FACTDRIFT_" + "_".join(str(part) for part in fault["loc"]).upper()
+            err.print(Text(f"The setting {name} is {fault['input']!r}: {fault['msg']}."), style="red")
+        sys.exit(3)
     except FactdriftError as error:
         err.print(Text(str(error)), style="red")
         sys.exit(3)

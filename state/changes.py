@@ -50,6 +50,8 @@ class Published(msgspec.Struct, frozen=True):
 
     fact: Fact
     version: int
+    is_scheduled: bool = False
+    """Whether its end was still to come when it was published."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -84,18 +86,27 @@ def diff(
         seen.add(fact.fact_id)
         known = published.get(fact.fact_id)
         version = known.version if known is not None else 0
+        scheduled = is_scheduled(fact, horizon)
         kinds = list(_kinds(known.fact if known is not None else None, fact, horizon))
+        if known is not None and known.is_scheduled and not scheduled and fact.reason is not None:
+            # What was announced has come, although nothing else may have changed.
+            kinds += [kind for kind in _ending(fact, horizon) if kind not in kinds]
         for kind, revision in kinds:
             version += 1
             changes.append(Change(kind, revision, fact, version))
         if kinds or known is None:
-            after[fact.fact_id] = Published(fact, version)
+            after[fact.fact_id] = Published(fact, version, scheduled)
     for fact_id, known in published.items():
         if fact_id not in seen and known.fact.reason != Reason.WITHDRAWN:
             gone = Published(withdrawn(known.fact), known.version + 1)
             after[fact_id] = gone
             changes.append(Change(Kind.INVALIDATED, "", gone.fact, gone.version))
     return after, changes
+
+
+def is_scheduled(fact: Fact, horizon: Instant) -> bool:
+    """Whether the end of a fact is known and still to come."""
+    return fact.hi is not None and fact.hi > horizon
 
 
 def _kinds(old: Fact | None, new: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
@@ -129,7 +140,7 @@ def _named(old: Fact, new: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]
 
 
 def _ending(fact: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
-    if fact.hi is not None and fact.hi > horizon:
+    if is_scheduled(fact, horizon):
         yield Kind.REVISED, Revision.SCHEDULED
     elif fact.reason in INVALIDATIONS:
         yield Kind.INVALIDATED, ""

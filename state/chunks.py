@@ -126,6 +126,10 @@ class Chunks:
         """Store what a document has said."""
         self._shelf.put(self._document_key(who), _encode(document))
 
+    def delete_document(self, who: str) -> None:
+        """Forget what a document has said."""
+        self._shelf.delete(self._document_key(who))
+
     def _document_key(self, who: str) -> bytes:
         return self._name + b"/d" + who.encode("utf-8")
 

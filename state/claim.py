@@ -147,7 +147,7 @@ class LiveClaim:
         if not self.added and not self.removed:
             return Outcome([], self.duplicates, changed=tombstones_changed)
         gone = [statement for _, statement in self.removed.values()]
-        moved = self.clustering.enter(self.added.values(), gone, vectors or {}, shelf)
+        moved = self._enter_forms(gone, vectors or {})
         moved = self._follow_settings() or moved
         for folding in self.folding.values():
             self._set_clusters(folding)
@@ -156,6 +156,14 @@ class LiveClaim:
         changes = self._rebuild() if moved else self._fold(before)
         self.claim.epoch = epoch
         return Outcome(changes, self.duplicates, changed=True)
+
+    def _enter_forms(self, gone: Sequence[Statement], vectors: Mapping[str, bytes]) -> bool:
+        """Take the forms of the batch in and out; says whether a form that was there changed its cluster."""
+        if gone and self.claim.forms.has_overflowed:
+            left = [s for s in self.everything() if s.observation_id not in self.removed]
+            self.clustering.recollect([*left, *self.added.values()], vectors, self.shelf)
+            return True
+        return self.clustering.enter(self.added.values(), gone, vectors, self.shelf)
 
     def _follow_settings(self) -> bool:
         """Take over the policy and the layout of today; says whether evidence was folded by others."""
@@ -357,6 +365,7 @@ class LiveClaim:
         statements += self.added.values()
         for name in [*claim.strands, *self._names_apart()]:
             self.withdrawn.handed.update(self.strand(name).published())
+            self.strand(name).forget_documents()
             self.shelf.delete(self._strand_key(name))
         claim.strands.clear()
         claim.due.clear()

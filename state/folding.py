@@ -64,6 +64,7 @@ class Folding(StrandInUse):
         strand.horizon = horizon
         if self.never_changes or any(s.votes and s.is_late_end and s.affirmed for s in added):
             self.flatten()
+        self._forget(removed)  # first: what comes under the same id may be the same saying
         for statement in added:
             if statement.document is not None and self.takes_side(statement):
                 saying = saying_of(statement, self.cluster(statement))
@@ -233,7 +234,6 @@ class Folding(StrandInUse):
         before.update({published.fact.fact_id: published for _, _, published in strand.closed})
         strand.state, strand.n_folded = decode_state(strand.base), 0
         strand.marks, strand.closed = [], []
-        self._forget(removed)
         fresh = self._fold_tail()
         changes = self._publish(before, fresh, chunked)
         if not chunked:

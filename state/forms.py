@@ -26,7 +26,8 @@ class Forms(msgspec.Struct, array_like=True):
     """For each form how often each spelling was said, and the clusters that are no form's own.
 
     `cluster_of` maps only forms that joined another; `aside` are coarse dates that fit several others.
-    `model` names the vectors that it was made with.
+    `model` names the vectors that it was made with. `has_overflowed` says that a form was left out, for
+    want of room.
     """
 
     said: dict[str, dict[str, int]] = {}
@@ -34,6 +35,7 @@ class Forms(msgspec.Struct, array_like=True):
     aside: list[str] = []
     degraded: list[str] = []
     model: str = ""
+    has_overflowed: bool = False
 
     def cluster(self, form: str) -> str:
         """The cluster of a form: its own unless it joined another."""
@@ -55,6 +57,7 @@ class Clustering:
         self._prefix = prefix
         self._model = model
         self._known: dict[str, Form] | None = None
+        self._evicted: set[str] = set()
 
     def wanted(self, statements: Iterable[Statement], shelf: Shelf) -> dict[str, str]:
         """Texts that need a vector before these statements are entered: form key to text.
@@ -83,19 +86,36 @@ class Clustering:
         `vectors` are what `wanted` asked for, as far as they could be had.
         """
         before = set(self.forms.said)
+        added, removed = list(added), list(removed)
+        touched = {s.form for s in (*added, *removed) if s.form in self.forms.said}
+        # Guards read the capitals of a form's smallest spelling, so another one is another comparison.
+        spelled = {form: min(self.forms.said[form]) for form in touched}
         for statement in removed:
             self._unsay(statement)
         for statement in added:
             self._say(statement)
+        respelled = any(
+            form in self.forms.said and min(self.forms.said[form]) != was for form, was in spelled.items()
+        )
         for key, vector in vectors.items():
             shelf.put(self._vector_key(key), vector)
         gone, new = before - set(self.forms.said), set(self.forms.said) - before
-        if not gone and not new and not vectors:
+        if not gone and not new and not vectors and not respelled:
             return False
         self._known = None
         if len(self.forms.said) < 2 and not self.forms.cluster_of and not self.forms.aside:
             return False
         return self._partition(shelf, kept=before - gone)
+
+    def recollect(self, statements: Iterable[Statement], vectors: Mapping[str, bytes], shelf: Shelf) -> None:
+        """Look at all evidence again: where forms were left out, one taken back makes room for another."""
+        self.forms.said, self.forms.has_overflowed = {}, False
+        for statement in statements:
+            self._say(statement)
+        for key, vector in vectors.items():
+            shelf.put(self._vector_key(key), vector)
+        self._known = None
+        self._partition(shelf, kept=set())
 
     def _partition(self, shelf: Shelf, *, kept: set[str]) -> bool:
         forms = self.compared(shelf)
@@ -106,7 +126,11 @@ class Clustering:
         self.forms.aside = sorted(found.aside)
         self.forms.degraded = sorted(found.degraded)
         self.forms.model = "" if self._model is None else f"{self._model.name}@{self._model.revision}"
-        return any(
+        left_out = {
+            form for form in self._evicted if form in old or form in old_aside or form in old.values()
+        }
+        self._evicted.clear()
+        return bool(left_out) or any(
             old.get(form, form) != found.cluster_of[form] or (form in old_aside) != (form in found.aside)
             for form in kept
         )
@@ -130,9 +154,11 @@ class Clustering:
         if len(kin) < KEPT_MAX:
             return True
         largest = max(kin)
+        self.forms.has_overflowed = True
         if form > largest:
             return False
         del self.forms.said[largest]
+        self._evicted.add(largest)
         return True
 
     def _unsay(self, statement: Statement) -> None:

@@ -186,6 +186,13 @@ class StrandInUse:
                 return statement
         return None
 
+    def forget_documents(self) -> None:
+        """Drop what is kept of every document, before the strand is folded anew."""
+        for statement in self.everything():
+            if statement.document is not None:
+                self.chunks.delete_document(voter(statement))
+        self._documents.clear()
+
     def published(self) -> dict[FactId, Published]:
         """Everything that was published of this strand: the long way."""
         found = dict(self.strand.live)

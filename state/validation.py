@@ -239,6 +239,8 @@ def _moment(fields: Mapping[str, Any], name: str) -> Moment | None:
     value = fields.get(name)
     if value is None:
         return None
+    if type(value) is int and 1000 <= value <= 9999:
+        value = str(value)  # a year: as Unix time it would be the first hours of 1970, which nobody means
     try:
         return parse_moment(value)
     except BadInstant as error:
@@ -252,13 +254,14 @@ def _is_our_own(origin: object) -> bool:
     `fact_id` or whose `system` is factdrift.
     """
     if isinstance(origin, str):
-        return origin.casefold().startswith("factdrift") or _FACT_ID.fullmatch(origin) is not None
+        return _OURS.match(origin) is not None or _FACT_ID.fullmatch(origin) is not None
     if isinstance(origin, dict):
         system = origin.get("system", origin.get("name"))
-        return "fact_id" in origin or (isinstance(system, str) and system.casefold().startswith("factdrift"))
+        return "fact_id" in origin or (isinstance(system, str) and _OURS.match(system) is not None)
     return False
 
 
+_OURS: Final = re.compile(r"factdrift(?![^\W_])", re.IGNORECASE)
 _FACT_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 

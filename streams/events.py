@@ -133,8 +133,8 @@ class Fact(Model):
     ordinal: int = Field(ge=0, description="Which episode of that cluster it is, from 0.")
     previous_fact_id: str | None = Field(description="The episode before, where the same value held once.")
     invalidated_by: str | None = Field(description="The fact that took its place.")
-    supported_by: list[str] = Field(description="The newest supporting observation ids, at most 16.")
-    dissented_by: list[str] = Field(description="The newest dissenting observation ids, at most 16.")
+    supported_by: list[str] = Field(description="The newest supporting observation ids, at most 8.")
+    dissented_by: list[str] = Field(description="The newest dissenting observation ids, at most 8.")
     recorded_at: AwareDatetime = Field(description="When the log learnt what caused this.")
     policy_version: str = Field(
         description="The rules that decided, and the settings that differ from the default."

@@ -129,8 +129,8 @@ def line_order(line: dict[str, Any]) -> tuple[str, str, str, bool, str, str, str
     return (line["namespace"], line["subject"], line["predicate"], lo is not None, at, text, line["fact_id"])
 
 
-def observation_fields(namespace: str, statement: Statement) -> dict[str, Any]:
-    """A statement as a public observation again, without its verbatim content."""
+def observation_fields(namespace: str, statement: Statement, *, content: str | None = None) -> dict[str, Any]:
+    """A statement as a public observation again, with its verbatim content where that is still at hand."""
     found: dict[str, Any] = {
         "observation_id": statement.observation_id,
         "namespace": namespace,
@@ -147,6 +147,8 @@ def observation_fields(namespace: str, statement: Statement) -> dict[str, Any]:
             "category": "extracted" if statement.extracted else "direct",
         },
     }
+    if content is not None:
+        found["content"] = content
     if statement.valid_from is not None:
         found["valid_from"] = _bound_text(statement.valid_from, statement.lo_granularity)
     if statement.valid_to is not None:

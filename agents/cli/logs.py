@@ -185,13 +185,17 @@ def dlq_replay(
 ) -> None:
     """Send the original bytes of dead letters to `observations` again, after their cause was mended.
 
-    What still cannot be used becomes a dead letter once more; nothing is deleted.
+    What still cannot be used becomes a dead letter once more; nothing is deleted. Each record is sent once,
+    however many letters it has. Letters with the code `duplicate_id` are left out unless they are asked for:
+    sending the loser of an id again would only contradict the winner again.
     """
     with _log(data) as log:
         wanted = [
             d for d in _letters(log, code) if not ids or any(d["dead_letter_id"].startswith(i) for i in ids)
         ]
-        values = [DeadLetter.model_validate(d).original() for d in wanted]
+        if not ids and code is None:
+            wanted = [d for d in wanted if d["code"] != "duplicate_id"]
+        values = list(dict.fromkeys(DeadLetter.model_validate(d).original() for d in wanted))
         if values:
             log.publish(Topic.OBSERVATIONS, values)
     if for_programs(json):

@@ -51,6 +51,7 @@ def command(
     changes nothing. Lines that cannot be used become dead letters: see `factdrift dlq list --data DIR`.
     """
     settings = _settings(predicates, batch)
+    _check_files(files, [path for path in (facts, events_to) if path is not None])
     with data_folder(data) as folder:
         host = composition.embedded(settings, folder)
         try:
@@ -67,6 +68,22 @@ def command(
     _summarise(
         reports, Counter(line["state"] for line in lines), for_people=not for_programs(json), quiet=quiet
     )
+
+
+def _check_files(inputs: list[str], outputs: list[Path]) -> None:
+    """Before any work: every input can be read, every output written, and no file is used twice."""
+    for name in inputs:
+        if name != "-":
+            with opened(name):
+                pass
+    taken = {Path(name).resolve() for name in inputs if name != "-"}
+    for path in outputs:
+        where = path if path == Path("-") else path.resolve()
+        if where in taken:
+            raise UnreadableFile(f"{path} is given twice: it would be written over.")
+        taken.add(where)
+        if path != Path("-") and (not path.resolve().parent.is_dir() or path.is_dir()):
+            raise UnreadableFile(f"{path} cannot be written: there is no such folder, or it is one itself.")
 
 
 def _settings(predicates: Path | None, batch: int | None) -> Settings:

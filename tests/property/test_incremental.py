@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state import claim as claims
-from state import folding
+from state import clusters, folding, forms
 from state.objects import type_object
 from state.predicates import Predicate
 from state.statements import Statement
@@ -48,8 +48,10 @@ def test_a_claim_kept_between_batches_equals_the_fold_of_all_its_evidence(
         batch, left = left[:n], left[n:]
         retracted = [s.observation_id for s in history if chance.random() < share_retracted / 4]
         repeated = [s for s in there.values() if chance.random() < 0.1]
+        batch += [contradiction(s, chance) for s in there.values() if chance.random() < 0.05]
         for statement in batch:
-            there[statement.observation_id] = statement
+            held = there.get(statement.observation_id, statement)
+            there[statement.observation_id] = min(held, statement, key=lambda s: s.content_hash)
         gone |= set(retracted)
 
         live.apply([*batch, *repeated], retracted)
@@ -57,6 +59,13 @@ def test_a_claim_kept_between_batches_equals_the_fold_of_all_its_evidence(
         now = [s for s in there.values() if s.observation_id not in gone]
         assert live.facts() == facts_of(now, predicate)
     assert live.apply(list(there.values()), sorted(gone)) == []
+
+
+def contradiction(s: Statement, chance: random.Random) -> Statement:
+    """Another content under the id of a statement; the smaller content hash stays, whatever came first."""
+    mark = chance.choice(["!", "~"])  # below and above every other hash
+    form = chance.choice([s.form, "a", "b"])
+    return msgspec.structs.replace(s, content_hash=mark + s.content_hash, form=form, spelling=form or None)
 
 
 WORDS = [
@@ -159,3 +168,50 @@ def test_a_batch_that_died_between_two_writes_is_applied_again_with_the_same_eve
 
         assert again == first
         assert live.facts() == facts_of(there, predicate)
+
+
+def worded_all(*words: str) -> list[Statement]:
+    return [worded(word, at) for at, word in enumerate(words, start=1)]
+
+
+@pytest.mark.parametrize("predicate", PREDICATES[:2])
+def test_a_spelling_that_changes_what_guards_see_clusters_the_claim_anew(predicate: Predicate) -> None:
+    words = worded_all("foster care", "foster care system", "Foster Care", "Foster Care System")
+    one_by_one, at_once = KeptClaim(predicate, packaged()), KeptClaim(predicate, packaged())
+
+    for statement in words:
+        one_by_one.apply([statement])
+    at_once.apply(words)
+
+    assert one_by_one.facts() == at_once.facts() == facts_of(words, predicate, packaged())
+
+
+def test_forms_that_are_left_out_for_want_of_room_do_not_depend_on_the_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(forms, "KEPT_MAX", 4)
+    monkeypatch.setattr(clusters, "FORMS_MAX", 4)
+    others = worded_all("apples", "boats", "cars", "doors", "eggs", "flags")
+    lessons = [worded("yoga lesson", 20), worded("yoga lessons", 21)]
+    first, last = KeptClaim(PREDICATES[1], packaged()), KeptClaim(PREDICATES[1], packaged())
+
+    for statement in [*lessons, *others]:
+        first.apply([statement])
+    for statement in [*others, *lessons]:
+        last.apply([statement])
+    assert first.facts() == last.facts()
+
+    first.apply([], [s.observation_id for s in others])
+    fresh = KeptClaim(PREDICATES[1], packaged())
+    fresh.apply(lessons)
+    assert first.facts() == fresh.facts()
+
+
+def test_what_was_announced_is_told_again_when_it_has_come() -> None:
+    live = KeptClaim(Predicate("p"))
+    live.apply([built("a", 1, id="a"), built("a", 2, id="not", affirmed=False, valid_from=50)])
+
+    changes = live.apply([built("b", 60, id="b")])
+
+    told = [(c.fact.form, c.kind.value, c.revision) for c in changes]
+    assert ("a", "fact-invalidated", "") in told
