@@ -6,7 +6,6 @@ message says what to do; 4 a check found problems; 130 interrupted.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from typing import Annotated
@@ -17,6 +16,7 @@ from rich.text import Text
 
 from agents.cli import demo, doctor, logs, predicates, replay, schema, why, workers
 from agents.cli.output import err, out
+from agents.composition import collect_rarely
 from state.errors import FactdriftError
 
 app = typer.Typer(
@@ -60,9 +60,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; every expected error is one sentence on standard error."""
-    # Evidence is many small objects that live long and hold no cycles; the collector's default looks at
-    # all of them every 700 allocations, which halves the rate of new claims (benchmarks/README.md).
-    gc.set_threshold(50_000, 20, 100)
+    collect_rarely()
     try:
         app()
     except ValidationError as error:

@@ -20,6 +20,7 @@ def work(settings: Settings) -> None:
 
 def main() -> int:
     """Run a worker with settings from the environment; returns the exit code."""
+    composition.collect_rarely()
     try:
         work(Settings())
     except FactdriftError as error:

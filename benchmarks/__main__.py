@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from types import ModuleType
 
+from agents.composition import collect_rarely
 from benchmarks import Options, birthplaces, engine, noise, record
 
 BENCHMARKS: dict[str, ModuleType] = {"engine": engine, "birthplaces": birthplaces, "noise": noise}
@@ -23,6 +24,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], choices=engine.PARTS, help="a part of engine")
     parser.add_argument("--profile", choices=engine.PROFILED, help="instead: where engine spends its time")
     given = parser.parse_args()
+    collect_rarely()  # as every process of factdrift does
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
