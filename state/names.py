@@ -154,7 +154,7 @@ def _is_lone_point(text: str, index: int) -> bool:
     """Whether a point or comma belongs to what follows, as in `.NET` and `.5`; dots as in `...and` do not."""
     return (
         text[index] in _POINTS
-        and text[index + 1 : index + 2].isalnum()
+        and text[index + 1 : index + 2].casefold()[:1].isalnum()  # U+0345 is a mark, casefolded a letter
         and text[max(index - 1, 0) : index] not in _POINTS
     )
 

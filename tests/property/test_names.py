@@ -33,6 +33,7 @@ def test_normalising_a_predicate_twice_changes_nothing(text: str) -> None:
 
 
 @given(texts)
+@example(".\u0345")
 def test_the_clean_spelling_has_the_same_normal_form(text: str) -> None:
     assert normalise(spelling(text)) == normalise(text)
 
