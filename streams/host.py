@@ -54,7 +54,11 @@ class Write:
 
 @dataclass(slots=True)
 class Effects:
-    """What a handler wants to happen, all of it or nothing of it."""
+    """What a handler wants to happen, all of it or nothing of it.
+
+    Where a host cannot write all tables at once, it makes them durable in the order in which the tables
+    first appear in `writes`: what is written first is never missing where what is written later is there.
+    """
 
     writes: list[Write] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
