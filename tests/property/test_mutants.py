@@ -100,9 +100,9 @@ def test_the_fold_of_all_evidence_catches(mutate: Mutation, monkeypatch: pytest.
 
     caught(
         incremental.test_a_claim_kept_between_batches_equals_the_fold_of_all_its_evidence,
-        against_twin.histories(max_size=24),
+        against_twin.duels(max_size=30).flatmap(st.permutations),  # long enough for chunks, and late
         st.just(Predicate("p")),
         st.randoms(use_true_random=False),
-        st.booleans(),
+        st.just(False),
         st.just(0.0),
     )
