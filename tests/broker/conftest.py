@@ -6,7 +6,6 @@ Each test gets a prefix, so topics and groups are its own even on a broker that 
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,19 +17,14 @@ from streams.kafka import create_topics
 from streams.kafka.admin import admin_client
 from streams.settings import KafkaSettings
 from tests.broker.cluster import SESSION_S, Cluster
-from tests.parts import PartMissing
+from tests.parts import or_skip
 from tests.parts.kafka import KafkaBroker, start_kafka
 
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """A broker that answers. Missing: a skip on a user's machine, a failure in CI."""
-    try:
-        found = start_kafka(tmp_path_factory.mktemp("broker"))
-    except PartMissing as missing:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(missing))
+    found = or_skip(lambda: start_kafka(tmp_path_factory.mktemp("broker")))
     yield found
     found.stop()
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.broker.cluster import Cluster
 from tests.broker.feeds import observation
-from tests.parts import PartMissing
+from tests.parts import or_skip
 from tests.parts.redis import RedisServer, start_redis
 
 pytestmark = pytest.mark.broker
@@ -23,12 +23,7 @@ pytestmark = pytest.mark.broker
 @pytest.fixture
 def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
     """A Redis that answers. Missing: a skip on a user's machine, a failure in CI."""
-    try:
-        server = start_redis(tmp_path)
-    except PartMissing as missing:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(missing))
+    server = or_skip(lambda: start_redis(tmp_path))
     yield server
     server.stop()
 

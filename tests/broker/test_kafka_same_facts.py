@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.broker.cluster import REPOSITORY, Cluster
+from tests.broker.cluster import Cluster
 from tests.broker.feeds import embedded_facts, events, facts_told_by, greatest_observed_at, kafka_facts
+from tests.shared_data import shared_file
 
 pytestmark = [pytest.mark.broker, pytest.mark.slow]
-DATA = REPOSITORY.parent / "shared" / "data"
 
 
 @pytest.mark.parametrize(
@@ -22,9 +21,7 @@ DATA = REPOSITORY.parent / "shared" / "data"
 def test_two_workers_find_the_facts_that_the_embedded_host_finds(
     kafka_worker: Callable[..., Cluster], tmp_path: Path, name: str, n_lines: int
 ) -> None:
-    if not (DATA / name).exists() and os.environ.get("CI") != "true":
-        pytest.skip(f"{name} is not there: it lies beside the repository, in shared/data")
-    lines = (DATA / name).read_bytes().splitlines()
+    lines = shared_file(name).read_bytes().splitlines()
     assert len(lines) == n_lines
     now = greatest_observed_at(lines)
     cluster = kafka_worker(partitions=4, n=2)

@@ -18,7 +18,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.structs import ConsumerRecord
 
-from tests.parts import NotOurs, PartMissing, RungMissing
+from tests.parts import NotOurs, PartMissing, RungMissing, or_skip
 from tests.parts.kafka import KafkaBroker, fetch_jars, pinned_version, start_kafka
 from tests.parts.processes import Process, ProcessEnded, free_ports, start_process, wait_until
 from tests.parts.redis import RedisServer, start_redis
@@ -31,12 +31,7 @@ LONG_AGO_MS = 1_000
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    try:
-        broker = start_kafka(tmp_path_factory.mktemp("kafka"))
-    except PartMissing as missing:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(missing))
+    broker = or_skip(lambda: start_kafka(tmp_path_factory.mktemp("kafka")))
     yield broker
     broker.stop()
 
@@ -66,12 +61,7 @@ def new_redis(tmp_path: Path) -> Iterator[Callable[..., RedisServer]]:
     servers: list[RedisServer] = []
 
     def create(*, persistent: bool = False) -> RedisServer:
-        try:
-            servers.append(start_redis(tmp_path, persistent=persistent))
-        except PartMissing as missing:
-            if os.environ.get("CI"):
-                raise
-            pytest.skip(str(missing))
+        servers.append(or_skip(lambda: start_redis(tmp_path, persistent=persistent)))
         return servers[-1]
 
     yield create

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import NoReturn, Protocol, TypeVar, runtime_checkable
 
+import pytest
+
 __all__ = [
     "RAN_AGAINST",
     "NotOurs",
@@ -22,6 +24,7 @@ __all__ = [
     "RungMissing",
     "climb",
     "named_in_environment",
+    "or_skip",
     "require_docker",
 ]
 
@@ -77,6 +80,16 @@ def climb(part: str, rungs: Sequence[tuple[str, Callable[[], Part]]], *, how_to_
     tried = "\n".join(reasons)
     message = f"No {part} for the tests. Tried in this order:\n{tried}\nTo get one: {how_to_get_one}"
     raise PartMissing(message)
+
+
+def or_skip(start: Callable[[], Part]) -> Part:
+    """Return what `start` gives. Where the part is missing: a skip on a user's machine, a failure in CI."""
+    try:
+        return start()
+    except PartMissing as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
 
 
 def named_in_environment(variable: str) -> str:
