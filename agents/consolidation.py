@@ -13,8 +13,10 @@ from typing import Final
 import msgspec
 import structlog
 
+from agents.following import Folded, Follower, Touched
 from state import claim as claims
 from state.claim import Claim, Duplicate, LiveClaim, Outcome
+from state.cycles import Clock, Tick
 from state.identity import ClaimId
 from state.observations import Observation, Retract
 from state.periods import Policy
@@ -23,7 +25,7 @@ from state.shelf import Shelf
 from state.similarity import Vectors, VectorsUnavailable
 from state.statements import Statement
 from streams.codec import Batch, Entry, decode_batch
-from streams.host import Agent, Effects, Output, Record, State, Write
+from streams.host import Agent, Effects, Output, Record, State, Tables, Write
 from streams.keys import Offset, Partition, key, subject_key
 from streams.topics import Topic
 from streams.wire import dead_letter, fact_event, fact_fields, observation_fields, to_json
@@ -33,6 +35,8 @@ log = structlog.get_logger()
 CLAIMS_TABLE: Final = "claims"
 PIECES_TABLE: Final = "claim-pieces"
 SUBJECTS_TABLE: Final = "subjects"
+CLOCK_TABLE: Final = "cycles"
+CLOCK_KEY: Final = b"clock"
 
 
 class Subject(msgspec.Struct, array_like=True):
@@ -53,6 +57,8 @@ class Arrivals(msgspec.Struct):
 
 _encode_subject: Final = msgspec.msgpack.Encoder().encode
 _decode_subject: Final = msgspec.msgpack.Decoder(Subject).decode
+_encode_clock: Final = msgspec.msgpack.Encoder().encode
+_decode_clock: Final = msgspec.msgpack.Decoder(Clock).decode
 
 
 LIVE_MAX: Final = 10_000  # claims kept in use between batches
@@ -81,11 +87,16 @@ class LiveClaims:
 
 
 def consolidation(
-    *, predicate_of: Callable[[str], Predicate], policy: Policy, vectors: Vectors | None = None
+    *,
+    predicate_of: Callable[[str], Predicate],
+    policy: Policy,
+    vectors: Vectors | None = None,
+    followers: Sequence[Follower] = (),
 ) -> Agent:
     """The consolidation agent, with the registry of predicates and the policy that it folds by.
 
-    `vectors` say which texts mean the same; without them only equal normal forms do.
+    `vectors` say which texts mean the same; without them only equal normal forms do. `followers` take in
+    each record after its facts are folded, in their order.
     """
     held = LiveClaims()
 
@@ -93,11 +104,33 @@ def consolidation(
         effects = Effects()
         tables = _Overlay(state, held, predicate_of, policy, vectors)
         for record in records:
-            _consolidate(tables, record, decode_batch(record.value), policy, effects)
+            batch = decode_batch(record.value)
+            folded = _consolidate(tables, record, batch, effects)
+            for follower in followers:
+                effects.outputs.extend(follower.follow(tables.kept, folded))
+            _move_clock(tables.kept, record, batch)
         effects.writes.extend(tables.writes())
         return effects
 
-    return Agent("consolidation", (Topic.BY_CLAIM,), (CLAIMS_TABLE, PIECES_TABLE, SUBJECTS_TABLE), apply)
+    kept = {table: None for follower in followers for table in follower.tables}
+    first = (SUBJECTS_TABLE, PIECES_TABLE, CLOCK_TABLE, *kept)
+    return Agent("consolidation", (Topic.BY_CLAIM,), (first, (CLAIMS_TABLE,)), apply)
+
+
+def clock_of(tables: Tables) -> Clock:
+    """The newest tick that the partition has read."""
+    stored = tables.get(CLOCK_TABLE, CLOCK_KEY)
+    return Clock() if stored is None else _decode_clock(stored)
+
+
+def _move_clock(tables: Tables, record: Record, batch: Batch) -> None:
+    """A tick begins the next cycle; one that was sent again changes nothing."""
+    for entry in batch.entries:
+        tick = entry.usable
+        if not isinstance(tick, Tick) or tables.applied(CLOCK_TABLE, CLOCK_KEY, record):
+            continue
+        if tick.number > clock_of(tables).number:
+            tables.put(CLOCK_TABLE, CLOCK_KEY, _encode_clock(Clock(tick.number, tick.now)))
 
 
 class _Overlay:
@@ -112,9 +145,10 @@ class _Overlay:
         vectors: Vectors | None,
     ) -> None:
         self._state = state
+        self.kept = Tables(state)
         self._held = held
         self.predicate_of = predicate_of
-        self._policy = policy
+        self.policy = policy
         self.vectors = vectors
         self.claims: dict[bytes, LiveClaim | None] = {}
         self.shelf = Shelf(lambda piece: state.get(PIECES_TABLE, piece))
@@ -138,7 +172,7 @@ class _Overlay:
     def live(self, claim: Claim) -> LiveClaim:
         model = None if self.vectors is None else self.vectors.model
         predicate = self.predicate_of(claim.predicate)
-        return LiveClaim(claim, predicate=predicate, policy=self._policy, model=model)
+        return LiveClaim(claim, predicate=predicate, policy=self.policy, model=model)
 
     def subject(self, namespace: str, subject: str) -> tuple[bytes, Subject]:
         table_key = subject_key(namespace, subject)
@@ -159,12 +193,13 @@ class _Overlay:
             stored = claims.encode(live.claim)
             self._held.keep(table_key, stored, live)
             found.append(Write(CLAIMS_TABLE, table_key, stored))
-        return found
+        return found + self.kept.writes()
 
 
-def _consolidate(tables: _Overlay, record: Record, batch: Batch, policy: Policy, effects: Effects) -> None:
+def _consolidate(tables: _Overlay, record: Record, batch: Batch, effects: Effects) -> Folded:
     """Apply one internal record to every claim that it touches."""
-    touched: list[tuple[bytes, LiveClaim, Arrivals]] = []
+    clock = clock_of(tables.kept)
+    open_claims: list[tuple[bytes, LiveClaim, Arrivals]] = []
     for claim_id, arrivals in _by_claim(tables, batch).items():
         table_key, live = tables.claim(claim_id)
         if tables.applied(CLAIMS_TABLE, table_key, record):
@@ -174,15 +209,18 @@ def _consolidate(tables: _Overlay, record: Record, batch: Batch, policy: Policy,
                 continue
             live = tables.live(_new_claim(tables, claim_id, arrivals.about))
             tables.claims[table_key] = live
-        touched.append((table_key, live, arrivals))
-    embedded = _embed(tables, touched)
-    for (table_key, live, arrivals), vectors in zip(touched, embedded, strict=True):
+        open_claims.append((table_key, live, arrivals))
+    embedded = _embed(tables, open_claims)
+    touched = []
+    for (table_key, live, arrivals), vectors in zip(open_claims, embedded, strict=True):
         outcome = live.apply(
             arrivals.statements, arrivals.retracted, tables.shelf, epoch=record.offset, vectors=vectors
         )
         if outcome.changed:
             tables.dirty_claims.add(table_key)
-        effects.outputs.extend(_outputs(live.claim, outcome, arrivals, record, policy))
+        effects.outputs.extend(_outputs(live.claim, outcome, arrivals, record, tables.policy, clock))
+        touched.append(Touched(live.claim, outcome.changes, arrivals.statements, arrivals.retracted))
+    return Folded(record, batch, touched, clock)
 
 
 def _embed(tables: _Overlay, touched: Sequence[tuple[bytes, LiveClaim, Arrivals]]) -> list[dict[str, bytes]]:
@@ -214,7 +252,7 @@ def _by_claim(tables: _Overlay, batch: Batch) -> dict[ClaimId, Arrivals]:
             arrivals.about = (usable.namespace, usable.subject, usable.predicate)
             arrivals.statements.append(usable.statement)
             arrivals.entries[usable.statement.content_hash] = entry
-        else:
+        elif isinstance(usable, Retract):
             _retract(tables, usable, found)
     return found
 
@@ -249,7 +287,7 @@ def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str])
 
 
 def _outputs(
-    claim: Claim, outcome: Outcome, arrivals: Arrivals, record: Record, policy: Policy
+    claim: Claim, outcome: Outcome, arrivals: Arrivals, record: Record, policy: Policy, clock: Clock
 ) -> list[Output]:
     """Events, latest states and dead letters, in the order in which they happened."""
     outputs: list[Output] = []
@@ -262,6 +300,7 @@ def _outputs(
                 change.fact,
                 change.version,
                 recorded_at=record.recorded_at,
+                cycle=clock.cycle,
                 policy_version=policy.version,
                 model=claim.forms.model or None,
                 degraded=bool(claim.forms.degraded),

@@ -73,7 +73,7 @@ def intake(
     return Agent(
         "intake",
         (Topic.OBSERVATIONS, Topic.CORRECTIONS),
-        (IDS_TABLE, CLOCK_TABLE) if keeps_index else (),
+        ((IDS_TABLE, CLOCK_TABLE),) if keeps_index else (),
         apply,
     )
 

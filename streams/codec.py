@@ -11,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from state.cycles import Tick
 from state.errors import FactdriftError
 from state.observations import Observation, Retract, Usable
 
@@ -27,11 +28,11 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     topic: str
     partition: int
     offset: int
-    usable: Observation | Retract
+    usable: Observation | Retract | Tick
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
-    """What one internal record holds."""
+    """What one internal record holds: usable input, or one tick and nothing else."""
 
     format: int
     entries: list[Entry]
@@ -41,7 +42,7 @@ _encoder: Final = msgspec.msgpack.Encoder()
 _decoder: Final = msgspec.msgpack.Decoder(Batch)
 
 
-def encode_entry(topic: str, partition: int, offset: int, usable: Usable) -> bytes:
+def encode_entry(topic: str, partition: int, offset: int, usable: Usable | Tick) -> bytes:
     """One entry as bytes, so that a batch can be cut by its size before it is put together."""
     return _encoder.encode(Entry(topic, partition, offset, usable))
 

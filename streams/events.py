@@ -136,6 +136,7 @@ class Fact(Model):
     supported_by: list[str] = Field(description="The newest supporting observation ids, at most 8.")
     dissented_by: list[str] = Field(description="The newest dissenting observation ids, at most 8.")
     recorded_at: AwareDatetime = Field(description="When the log learnt what caused this.")
+    cycle: int = Field(ge=1, description="The cycle in which this was decided; the first is 1.")
     policy_version: str = Field(
         description="The rules that decided, and the settings that differ from the default."
     )

@@ -56,8 +56,7 @@ class Write:
 class Effects:
     """What a handler wants to happen, all of it or nothing of it.
 
-    Where a host cannot write all tables at once, it makes them durable in the order in which the tables
-    first appear in `writes`: what is written first is never missing where what is written later is there.
+    A host that cannot write all tables at once makes them durable by the agent's stages.
     """
 
     writes: list[Write] = field(default_factory=list)
@@ -83,6 +82,41 @@ class State(Protocol):
         ...
 
 
+class Tables:
+    """The tables as they are after what one call has put into them so far.
+
+    Several records are handled in one call on one state; each must see what those before it wrote.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.n_partitions = state.n_partitions
+        self._state = state
+        self._changes: dict[str, dict[bytes, bytes | None]] = {}
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        """The value of a key as of now, or None."""
+        changes = self._changes.get(table)
+        if changes is not None and key in changes:
+            return changes[key]
+        return self._state.get(table, key)
+
+    def put(self, table: str, key: bytes, value: bytes | None) -> None:
+        """Write a key; None deletes it."""
+        self._changes.setdefault(table, {})[key] = value
+
+    def applied(self, table: str, key: bytes, record: Record) -> bool:
+        """Whether what is stored under the key already holds what the record did (`State.applied`)."""
+        return self._state.applied(table, key, record)
+
+    def writes(self) -> list[Write]:
+        """All changes, in order of table and key."""
+        return [
+            Write(table, key, value)
+            for table, changes in sorted(self._changes.items())
+            for key, value in sorted(changes.items())
+        ]
+
+
 Handler = Callable[[State, Sequence[Record]], Effects]
 
 
@@ -93,9 +127,18 @@ class Agent:
     `apply` gets records of one partition in the order of their offsets. It may see a record twice, and
     must then return the same outputs. It must not raise for anything that a record contains: an
     exception stops the host with the offset named, since a skipped record would be a lost one.
+
+    `stages` groups the tables: what a record writes to an earlier stage is durable before anything that
+    it writes to a later one. A key of an early stage that already holds the record may therefore be left
+    alone, and one that does not tells that nothing of the later stages is there.
     """
 
     name: str
     inputs: tuple[Topic, ...]
-    tables: tuple[str, ...]
+    stages: tuple[tuple[str, ...], ...]
     apply: Handler
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Every table, in the order of the stages."""
+        return tuple(table for stage in self.stages for table in stage)

@@ -459,7 +459,7 @@ def echo(name: str, source: Topic, target: Topic, *, breaks_on: bytes = b"?") ->
         n = int(state.get(name, b"n") or b"0") + len(found)
         return Effects([Write(name, b"n", b"%d" % n)], [Output(target, r.key, r.value) for r in found])
 
-    return Agent(name, (source,), (name,), apply)
+    return Agent(name, (source,), ((name,),), apply)
 
 
 def chain(store: EmbeddedStore, **options: Any) -> EmbeddedHost:

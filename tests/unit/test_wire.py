@@ -54,7 +54,7 @@ def fact(**changes: Any) -> Fact:
 
 def body(given_fact: Fact, version: int = 1) -> dict[str, Any]:
     return fact_fields(
-        given_fact, version, recorded_at=day(9), policy_version="p1", model=None, degraded=False
+        given_fact, version, recorded_at=day(9), cycle=1, policy_version="p1", model=None, degraded=False
     )
 
 
@@ -139,7 +139,13 @@ def test_the_latest_state_of_a_fact_has_the_fields_of_its_model(
 ) -> None:
     raw = to_json(
         fact_fields(
-            given_fact, version, recorded_at=recorded_at, policy_version="p1", model=None, degraded=False
+            given_fact,
+            version,
+            recorded_at=recorded_at,
+            cycle=1,
+            policy_version="p1",
+            model=None,
+            degraded=False,
         )
     )
     read_back = check(events.Fact, raw)
@@ -279,7 +285,9 @@ def test_a_line_holds_nothing_that_depends_on_how_the_evidence_arrived() -> None
         "observations", "confidence", "declared", "previous_fact_id", "state", "reason", "rivals",
     }  # fmt: skip
     other = fact(supported_by=("x",), dissented_by=("y",), decided_at=day(4), decided_observed_at=day(4))
-    again = fact_fields(other, 17, recorded_at=day(77), policy_version="p2", model=None, degraded=False)
+    again = fact_fields(
+        other, 17, recorded_at=day(77), cycle=1, policy_version="p2", model=None, degraded=False
+    )
 
     assert fact_line(again, now=day(50)) == fact_line(body(fact()), now=day(50))
 
