@@ -36,6 +36,8 @@ class Revision(enum.StrEnum):
     SETTLED = "settled"
     REINSTATED = "reinstated"
     SCHEDULED = "scheduled"
+    RECLUSTERED = "reclustered"
+    """Its claim's texts were compared anew, and nothing else of the fact changed."""
     RECOUNTED = "recounted"
     """Anything else: dissent, support that was taken back, what decided it, the facts beside it."""
 
@@ -52,6 +54,8 @@ class Published(msgspec.Struct, frozen=True):
     version: int
     is_scheduled: bool = False
     """Whether its end was still to come when it was published."""
+    is_compared_anew: bool = False
+    """Whether what its claim's texts are compared by has changed since: that is told, if nothing else is."""
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -91,6 +95,8 @@ def diff(
         if known is not None and known.is_scheduled and not scheduled and fact.reason is not None:
             # What was announced has come, although nothing else may have changed.
             kinds += [kind for kind in _ending(fact, horizon) if kind not in kinds]
+        if known is not None and known.is_compared_anew and not kinds:
+            kinds = [(Kind.REVISED, Revision.RECLUSTERED)]
         for kind, revision in kinds:
             version += 1
             changes.append(Change(kind, revision, fact, version))

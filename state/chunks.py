@@ -9,6 +9,7 @@ whole, and the batch is applied to it again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -20,6 +21,8 @@ from state.fold_state import FoldState
 from state.instants import Instant
 from state.shelf import Shelf
 from state.statements import Statement, position
+from state.tail import Drawer
+from state.versioned import version_at, with_version
 
 CHUNK: Final = 32  # statements; smaller: more keys for a claim; larger: late evidence folds more again
 CHUNK_MAX: Final = 16 * CHUNK  # a chunk that late evidence swells beyond this is cut anew
@@ -38,16 +41,8 @@ class Chunk(msgspec.Struct, array_like=True):
     n_adjusted: int = 0
 
 
-class _Stored(msgspec.Struct, array_like=True):
-    epoch: int
-    chunk: bytes
-    epoch_before: int
-    before: bytes
-
-
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode_chunk: Final = msgspec.msgpack.Decoder(Chunk).decode
-_decode_stored: Final = msgspec.msgpack.Decoder(_Stored).decode
 _decode_document: Final = msgspec.msgpack.Decoder(Document).decode
 _decode_place: Final = msgspec.msgpack.Decoder(tuple[Instant, Instant, str]).decode
 
@@ -55,12 +50,16 @@ _decode_place: Final = msgspec.msgpack.Decoder(tuple[Instant, Instant, str]).dec
 class Chunks:
     """The chunks, document entries and id entries under one name.
 
-    `epoch` is that of the claim as it was read; what is put belongs to `epoch_now`.
+    `epoch` is that of the claim as it was read; what is put belongs to `epoch_now`. `discard` takes keys
+    that a later batch is to delete.
     """
 
-    def __init__(self, shelf: Shelf, name: bytes, *, epoch: int, epoch_now: int) -> None:
+    def __init__(
+        self, shelf: Shelf, name: bytes, *, epoch: int, epoch_now: int, discard: Callable[[bytes], None]
+    ) -> None:
         self._shelf = shelf
         self._name = name
+        self._discard = discard
         self.epoch = epoch
         self.epoch_now = epoch_now
         self._loaded: dict[int, Chunk] = {}
@@ -77,9 +76,8 @@ class Chunks:
         found = self._loaded.get(number)
         if found is None:
             stored = self._shelf.get(self._key(number))
-            assert stored is not None, "a claim has all of its chunks"
-            value = _decode_stored(stored)
-            raw = value.chunk if value.epoch <= self.epoch or not value.before else value.before
+            raw = version_at(stored, self.epoch)
+            assert raw is not None, "a chunk is as old as the strand that counts it"
             found = self._loaded[number] = _decode_chunk(raw)
         return found
 
@@ -87,15 +85,8 @@ class Chunks:
         """Store a chunk; the version before stays beside it until the next time."""
         self._loaded[number] = chunk
         key = self._key(number)
-        epoch_before, before = -1, b""
         stored = self._shelf.get(key)
-        if stored is not None:
-            value = _decode_stored(stored)
-            if value.epoch <= self.epoch:
-                epoch_before, before = value.epoch, value.chunk
-            else:
-                epoch_before, before = value.epoch_before, value.before
-        self._shelf.put(key, _encode((self.epoch_now, _encode(chunk), epoch_before, before)))
+        self._shelf.put(key, with_version(stored, _encode(chunk), epoch=self.epoch, epoch_now=self.epoch_now))
 
     def delete(self, number: int) -> None:
         """Forget a chunk. Its key stays until it is used again, since an older claim may need it."""
@@ -114,6 +105,28 @@ class Chunks:
 
     def _key(self, number: int) -> bytes:
         return self._name + b"/c" + number.to_bytes(4, "big")
+
+    # -- pieces that are written once ---------------------------------------------------------
+
+    @property
+    def drawer(self) -> Drawer:
+        """The pieces that never change, for `state.tail`."""
+        return Drawer(self._get_piece, self._put_piece, self._discard_piece)
+
+    def _get_piece(self, kind: bytes, epoch: int) -> bytes:
+        stored = self._shelf.get(self._piece_key(kind, epoch))
+        assert stored is not None, "a piece is kept as long as a stored claim points to it"
+        return stored
+
+    def _put_piece(self, kind: bytes, value: bytes) -> int:
+        self._shelf.put(self._piece_key(kind, self.epoch_now), value)
+        return self.epoch_now
+
+    def _discard_piece(self, kind: bytes, epoch: int) -> None:
+        self._discard(self._piece_key(kind, epoch))
+
+    def _piece_key(self, kind: bytes, epoch: int) -> bytes:
+        return self._name + kind + epoch.to_bytes(8, "big")
 
     # -- documents and ids ------------------------------------------------------------------
 

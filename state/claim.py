@@ -14,13 +14,13 @@ from typing import Final
 
 import msgspec
 
-from state.changes import Change, diff
+from state.changes import Change, Published, diff
 from state.chunks import Chunks
 from state.errors import FactdriftError
-from state.facts import About
+from state.facts import About, Fact
 from state.fold_state import BEFORE_ALL
 from state.forms import Clustering, Forms
-from state.identity import ClaimId
+from state.identity import ClaimId, FactId
 from state.instants import Instant
 from state.periods import Policy
 from state.predicates import Predicate
@@ -29,9 +29,11 @@ from state.shelf import Shelf
 from state.similarity import ModelId
 from state.statements import ObservationId, Statement
 from state.strand import Strand
+from state.versioned import is_versioned, version_at, with_version
 from state.withdrawn import Withdrawn
 
-STORED_FORMAT: Final = 1
+STORED_FORMAT: Final = 2
+_READ_FORMATS: Final = (1, 2)
 INLINE_MAX: Final = 8  # strands in the claim's own value; further values of a multi predicate lie apart
 
 
@@ -47,7 +49,8 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     holds the strands by name: "" for statements without object, else the cluster, or "*" for all of a
     single-valued claim. `apart` are the names of strands stored under keys of their own, `due` when
     a strand has something coming. `retracted` are ids that count as never said, whether they have
-    arrived or not. `forms` are what its objects are called, and which of them mean the same.
+    arrived or not. `forms` are what its objects are called, and which of them mean the same. `discarded`
+    are keys of pieces that nothing points to any more.
     """
 
     format: int = STORED_FORMAT
@@ -65,6 +68,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     due: dict[str, Instant] = {}
     retracted: list[str] = []
     forms: Forms = msgspec.field(default_factory=Forms)
+    discarded: list[bytes] = []
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -75,11 +79,15 @@ class Duplicate(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a batch did to one claim: the events, the dead letters, and whether anything is to be stored."""
+    """What a batch did to one claim: the events, the dead letters, and whether anything is to be stored.
+
+    `arrived` are the ids that the claim had not heard of, in order: each is among them once and for all.
+    """
 
     changes: list[Change]
     duplicates: list[Duplicate]
     changed: bool
+    arrived: Sequence[ObservationId] = ()
 
 
 class StoredFormatUnknown(FactdriftError):
@@ -115,10 +123,15 @@ class LiveClaim:
         self.added: dict[str, Statement] = {}
         self.removed: dict[str, tuple[str, Statement]] = {}
         self.duplicates: list[Duplicate] = []
+        self.pages: dict[int, list[str]] = {}
+        self.is_rebuilt = False
 
-    def wanted(self, arrivals: Iterable[Statement], shelf: Shelf) -> dict[str, str]:
+    def wanted(
+        self, arrivals: Iterable[Statement], shelf: Shelf, *, recluster: bool = False
+    ) -> dict[str, str]:
         """Texts for which `apply` should be given vectors: form key to text. Usually none."""
-        return self.clustering.wanted(arrivals, shelf)
+        found = self.clustering.wanted(arrivals, shelf)
+        return {**self.clustering.wanted_again(shelf), **found} if recluster else found
 
     def apply(
         self,
@@ -128,34 +141,51 @@ class LiveClaim:
         *,
         epoch: int,
         vectors: Mapping[str, bytes] | None = None,
+        recluster: bool = False,
     ) -> Outcome:
         """Take a batch in (`claim` is modified, as is the shelf) and say what changed.
 
         `epoch` rises with every batch; pieces written by a batch that did not reach the claim itself are
         recognised by it. `vectors` answer `wanted`, as far as they could be had; without them texts are
-        clusters of their own and the claim says that it is degraded. A second delivery of the same batch
-        changes nothing and yields nothing.
+        clusters of their own and the claim says that it is degraded. With `recluster` texts are compared
+        again although nothing arrived, as far as that is due. A second delivery of the same batch changes
+        nothing and yields nothing.
         """
         self.shelf = self.withdrawn.shelf = shelf
         self.epoch = epoch
         for folding in self.folding.values():
-            folding.chunks.renew(shelf, epoch=folding.strand.epoch, epoch_now=epoch)
+            folding.chunks.renew(shelf, epoch=self.claim.epoch, epoch_now=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
+        self.pages, self.is_rebuilt = {}, False
         tombstones_changed = self._retract(retracted)
         for statement in arrivals:
             self._arrive(statement)
-        if not self.added and not self.removed:
+        due = recluster and (bool(vectors) or self.clustering.is_outdated())
+        if not self.added and not self.removed and not due:
             return Outcome([], self.duplicates, changed=tombstones_changed)
+        self._delete_discarded()
+        compared_by, was_degraded = self.claim.forms.model, bool(self.claim.forms.degraded)
         gone = [statement for _, statement in self.removed.values()]
         moved = self._enter_forms(gone, vectors or {})
         moved = self._follow_settings() or moved
+        forms = self.claim.forms
+        # Facts say what their texts were compared by, so all of them are told where that is another now.
+        anew = compared_by not in ("", forms.model) or (was_degraded and not forms.degraded)
         for folding in self.folding.values():
             self._set_clusters(folding)
         before = self.claim.horizon
         self._move_horizons(gone)
-        changes = self._rebuild() if moved else self._fold(before)
+        changes = self._rebuild(anew=anew) if moved or anew else self._fold(before)
         self.claim.epoch = epoch
-        return Outcome(changes, self.duplicates, changed=True)
+        arrived = [s.observation_id for key, s in self.added.items() if key not in self.removed]
+        return Outcome(changes, self.duplicates, changed=True, arrived=arrived)
+
+    def _delete_discarded(self) -> None:
+        """Delete what no stored claim points to any more: the one stored now is the one at hand."""
+        for key in self.claim.discarded:
+            self.shelf.delete(key)
+        self.claim.discarded = []
+        self.claim.format = STORED_FORMAT
 
     def _enter_forms(self, gone: Sequence[Statement], vectors: Mapping[str, bytes]) -> bool:
         """Take the forms of the batch in and out; says whether a form that was there changed its cluster."""
@@ -189,12 +219,18 @@ class LiveClaim:
         found = self.folding.get(name)
         if found is None:
             held = self.claim.strands.get(name)
-            if held is None and self.claim.n_apart:
-                stored = self.shelf.get(self._strand_key(name))
+            if held is None and self.claim.n_apart and not self.is_rebuilt:
+                stored = self._read_apart(self._strand_key(name))
                 held = None if stored is None else _decode_strand(stored)
             if held is None:
                 held = self._new_strand(name)
-            chunks = Chunks(self.shelf, self._strand_key(name), epoch=held.epoch, epoch_now=self.epoch)
+            chunks = Chunks(
+                self.shelf,
+                self._strand_key(name),
+                epoch=max(held.epoch, self.claim.epoch),
+                epoch_now=self.epoch,
+                discard=self._discard,
+            )
             found = self.folding[name] = Refolding(
                 held,
                 chunks,
@@ -205,6 +241,24 @@ class LiveClaim:
             )
             self._set_clusters(found)
         return found
+
+    def _read_apart(self, key: bytes) -> bytes | None:
+        """A strand, or a page of names, as the claim at hand left it, or None."""
+        stored = self.shelf.get(key)
+        if stored is None or not is_versioned(stored):
+            return stored
+        return version_at(stored, self.claim.epoch)
+
+    def _put_apart(self, key: bytes, value: bytes) -> None:
+        """Store a strand, or a page of names; the claim that is stored now still finds the one before."""
+        stored = self.shelf.get(key)
+        if stored is not None and not is_versioned(stored):
+            stored = with_version(None, stored, epoch=-1, epoch_now=self.claim.epoch)
+        self.shelf.put(key, with_version(stored, value, epoch=self.claim.epoch, epoch_now=self.epoch))
+
+    def _discard(self, key: bytes) -> None:
+        """Have a piece deleted by a later batch; the claim that is stored now may still need it."""
+        self.claim.discarded.append(key)
 
     def _set_clusters(self, folding: Refolding) -> None:
         forms = self.claim.forms
@@ -224,12 +278,15 @@ class LiveClaim:
         page, place = divmod(self.claim.n_apart, NAMES_IN_PAGE)
         self.claim.n_apart += 1
         names = [] if place == 0 else self._names_in_page(page)[:place]
-        self.shelf.put(self._page_key(page), _encode([*names, name]))
+        self.pages[page] = [*names, name]
+        self._put_apart(self._page_key(page), _encode(self.pages[page]))
 
     def _names_in_page(self, page: int) -> list[str]:
-        stored = self.shelf.get(self._page_key(page))
-        assert stored is not None, "a page of names is written before it is counted"
-        return _decode_names(stored)
+        if page not in self.pages:
+            stored = self._read_apart(self._page_key(page))
+            assert stored is not None, "a page of names is written before it is counted"
+            self.pages[page] = _decode_names(stored)
+        return self.pages[page]
 
     def _names_apart(self) -> Iterator[str]:
         n_left = self.claim.n_apart
@@ -253,6 +310,23 @@ class LiveClaim:
         found: list[Statement] = []
         for name in [*self.claim.strands, *self._names_apart()]:
             found.extend(self.strand(name).everything())
+        return found
+
+    def open_facts(self, shelf: Shelf) -> Iterator[Fact]:
+        """The facts that nothing ends, as they were published last."""
+        self.shelf = self.withdrawn.shelf = shelf
+        for name in [*self.claim.strands, *self._names_apart()]:
+            held = self.folding[name].strand if name in self.folding else self.claim.strands.get(name)
+            if held is None:
+                stored = self._read_apart(self._strand_key(name))
+                held = Strand() if stored is None else _decode_strand(stored)
+            yield from (p.fact for p in held.live.values() if p.fact.reason is None)
+
+    def published(self) -> dict[FactId, Published]:
+        """Everything that was published of the claim and is not withdrawn: the long way."""
+        found: dict[FactId, Published] = {}
+        for name in [*self.claim.strands, *self._names_apart()]:
+            found.update(self.strand(name).published())
         return found
 
     # -- arrivals ---------------------------------------------------------------------------
@@ -352,31 +426,39 @@ class LiveClaim:
             else:
                 claim.due.pop(name, None)
         if name not in claim.strands:
-            self.shelf.put(self._strand_key(name), _encode(folding.strand))
+            self._put_apart(self._strand_key(name), _encode(folding.strand))
         return changes
 
-    def _rebuild(self) -> list[Change]:
+    def _rebuild(self, *, anew: bool) -> list[Change]:
         """Fold the whole claim again, since forms moved from one cluster to another (DESIGN 4.3).
 
         Facts keep their versions: what was published is handed over to whichever strand now has the fact.
+        With `anew` the claim's texts were compared by something else: each fact says so.
         """
         claim = self.claim
         statements = [s for s in self.everything() if s.observation_id not in self.removed]
         statements += self.added.values()
-        for name in [*claim.strands, *self._names_apart()]:
-            self.withdrawn.handed.update(self.strand(name).published())
+        apart = list(self._names_apart())
+        self.withdrawn.handed = {
+            fact_id: msgspec.structs.replace(published, is_compared_anew=anew)
+            for fact_id, published in self.published().items()
+        }
+        for name in [*claim.strands, *apart]:
             self.strand(name).forget_documents()
-            self.shelf.delete(self._strand_key(name))
+            self.strand(name).discard()
         claim.strands.clear()
         claim.due.clear()
         claim.n_apart = 0
         self.folding.clear()
+        self.pages, self.is_rebuilt = {}, True
         groups: dict[str, list[Statement]] = {}
         for statement in statements:
             groups.setdefault(self._enter_name(statement), []).append(statement)
         changes: list[Change] = []
         for name in sorted(groups):
             changes += self._fold_strand(name, groups[name], [])
+        for name in set(apart).difference(self._names_apart()):
+            self._discard(self._strand_key(name))
         gone, withdrawals = diff(self.withdrawn.handed, (), horizon=claim.horizon)
         for published in gone.values():
             self.withdrawn.keep(published)
@@ -421,8 +503,10 @@ def decode(stored: bytes) -> Claim:
         found = _decoder.decode(stored)
     except msgspec.ValidationError as error:
         raise StoredFormatUnknown(_REMEDY) from error
-    if found.format != STORED_FORMAT:
-        raise StoredFormatUnknown(f"It has format {found.format}, not {STORED_FORMAT}. {_REMEDY}")
+    if found.format not in _READ_FORMATS:
+        raise StoredFormatUnknown(
+            f"It has format {found.format}, this release reads {_READ_FORMATS}. {_REMEDY}"
+        )
     return found
 
 

@@ -72,6 +72,7 @@ class Folding(StrandInUse):
         changes = self._apply(added, removed, lowered=lowered)
         strand.due_at = self._due_at()
         strand.epoch = self.chunks.epoch_now
+        self.store()
         return changes
 
     def _apply(
@@ -81,7 +82,7 @@ class Folding(StrandInUse):
         if strand.is_flat:
             return self._apply_flat(added, removed)
         if not removed and not lowered and self._is_in_order(added):
-            self._set_tail(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
+            self._tail.replace(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
             return self._fold_on()
         return self._fold_again(added, removed, lowered=lowered)
 
@@ -117,7 +118,7 @@ class Folding(StrandInUse):
             group = list(members)
             n_marked = strand.marks[-1][0] if strand.marks else 0
             if strand.n_folded - n_marked >= CHUNK:
-                strand.marks.append((strand.n_folded, strand.state.at, encode_state(strand.state)))
+                self.marks.add(strand.n_folded, strand.state.at, encode_state(strand.state))
             fold.step(at, group)
             strand.n_folded += len(group)
             if fold.closed:
@@ -174,19 +175,15 @@ class Folding(StrandInUse):
         """Move the oldest statements of a long tail into a chunk of their own."""
         strand = self.strand
         while len(strand.marks) > 1 or (strand.marks and strand.n_folded - strand.marks[0][0] >= CHUNK):
-            n, at, state = strand.marks.pop(0)
-            statements = self.tail[:n]
-            del self.tail[:n], strand.tail[:n]
-            for statement in statements:
-                self._leave_tail(statement)
+            base = decode_state(self.marks.base)
+            n, strand.base_at = self.marks.advance()
+            statements = self._tail.take(n)
             done = [(e, published) for number, e, published in strand.closed if number <= n]
             adjusted = strand.n_adjusted + len(strand.adjustments)
-            self.chunks.put(strand.n_chunks, Chunk(statements, decode_state(strand.base), done, adjusted))
+            self.chunks.put(strand.n_chunks, Chunk(statements, base, done, adjusted))
             strand.n_chunks += 1
-            strand.base, strand.base_at = state, at
             strand.n_folded -= n
             strand.closed = [(m - n, e, published) for m, e, published in strand.closed if m > n]
-            strand.marks = [(m - n, at, state) for m, at, state in strand.marks]
             self._index(statements)
 
     def _unseal(self, number: int) -> dict[FactId, Published]:
@@ -199,9 +196,9 @@ class Folding(StrandInUse):
             statements.extend(chunk.statements)
             before.update({published.fact.fact_id: published for _, published in chunk.closed})
             if n == number:
-                strand.base, strand.base_at = encode_state(chunk.state), chunk.state.at
+                self.marks.base, strand.base_at = encode_state(chunk.state), chunk.state.at
             self.chunks.delete(n)
-        self._set_tail(0, statements + self.tail)
+        self._tail.replace(0, statements + self.tail)
         strand.n_chunks = number
         return before
 
@@ -229,11 +226,12 @@ class Folding(StrandInUse):
     ) -> list[Change]:
         """Fold the whole tail again, from its base."""
         strand = self.strand
-        self._set_tail(0, self._without(removed, added))
+        self._tail.replace(0, self._without(removed, added))
         before = {**before, **strand.live}
         before.update({published.fact.fact_id: published for _, _, published in strand.closed})
-        strand.state, strand.n_folded = decode_state(strand.base), 0
-        strand.marks, strand.closed = [], []
+        strand.state, strand.n_folded = decode_state(self.marks.base), 0
+        self.marks.clear()
+        strand.closed = []
         fresh = self._fold_tail()
         changes = self._publish(before, fresh, chunked)
         if not chunked:
@@ -256,12 +254,13 @@ class Folding(StrandInUse):
         before.update({published.fact.fact_id: published for _, _, published in strand.closed})
         strand.live.update(before)
         strand.is_flat = True
-        strand.base, strand.base_at, strand.state = b"", BEFORE_ALL, FoldState()
-        strand.marks, strand.closed, strand.n_folded = [], [], 0
+        self.marks.base, strand.base_at, strand.state = b"", BEFORE_ALL, FoldState()
+        self.marks.clear()
+        strand.closed, strand.n_folded = [], 0
 
     def _apply_flat(self, added: Sequence[Statement], removed: Sequence[Statement]) -> list[Change]:
         strand = self.strand
-        self._set_tail(0, self._without(removed, added))
+        self._tail.replace(0, self._without(removed, added))
         if self.never_changes:
             episodes = fold_never_changing(self.tail, self.cluster, self.policy)
         else:

@@ -16,7 +16,7 @@ from state.clusters import FORMS_MAX, Form, partition, wanting
 from state.fold_state import ASIDE
 from state.objects import Kind, type_object
 from state.shelf import Shelf
-from state.similarity import ModelId
+from state.similarity import ModelId, model_of
 from state.statements import Spelling, Statement
 
 KEPT_MAX: Final = 2 * FORMS_MAX  # forms of one kind; those with the smallest keys
@@ -26,8 +26,8 @@ class Forms(msgspec.Struct, array_like=True):
     """For each form how often each spelling was said, and the clusters that are no form's own.
 
     `cluster_of` maps only forms that joined another; `aside` are coarse dates that fit several others.
-    `model` names the vectors that it was made with. `has_overflowed` says that a form was left out, for
-    want of room.
+    `model` is the identity of the model that texts were compared by, "" where there was nothing to compare.
+    `has_overflowed` says that a form was left out, for want of room.
     """
 
     said: dict[str, dict[str, int]] = {}
@@ -56,20 +56,27 @@ class Clustering:
         self.forms = forms
         self._prefix = prefix
         self._model = model
+        self._today = "" if model is None else model.identity
         self._known: dict[str, Form] | None = None
         self._evicted: set[str] = set()
 
     def wanted(self, statements: Iterable[Statement], shelf: Shelf) -> dict[str, str]:
         """Texts that need a vector before these statements are entered: form key to text.
 
-        Nothing is wanted before a claim has a second text: most claims never ask a model anything.
+        Nothing is wanted before a claim has a second text: most claims never ask a model anything. A claim
+        that was compared by another model wants all of its texts, whatever arrives.
         """
         if self._model is None:
             return {}
         new = {s.form: s.spelling for s in statements if s.votes and s.form not in self.forms.said}
         new = {form: spelling for form, spelling in new.items() if form.startswith("t:")}
-        if not new:
-            return {}
+        return self._missing(new, shelf) if new or self.is_outdated() else {}
+
+    def wanted_again(self, shelf: Shelf) -> dict[str, str]:
+        """Texts that have no vector of the model of today, as in `wanted`, although nothing arrives."""
+        return {} if self._model is None else self._missing({}, shelf)
+
+    def _missing(self, new: Mapping[str, Spelling | None], shelf: Shelf) -> dict[str, str]:
         forms = {**self.compared(shelf), **{f: Form(type_object(_plain(s)), None) for f, s in new.items()}}
         missing = [key for key in wanting(forms) if shelf.get(self._vector_key(key)) is None]
         return {key: forms[key].typed.text for key in missing}
@@ -85,6 +92,7 @@ class Clustering:
 
         `vectors` are what `wanted` asked for, as far as they could be had.
         """
+        outdated = self.is_outdated()
         before = set(self.forms.said)
         added, removed = list(added), list(removed)
         touched = {s.form for s in (*added, *removed) if s.form in self.forms.said}
@@ -100,10 +108,11 @@ class Clustering:
         for key, vector in vectors.items():
             shelf.put(self._vector_key(key), vector)
         gone, new = before - set(self.forms.said), set(self.forms.said) - before
-        if not gone and not new and not vectors and not respelled:
+        if not gone and not new and not vectors and not respelled and not outdated:
             return False
         self._known = None
         if len(self.forms.said) < 2 and not self.forms.cluster_of and not self.forms.aside:
+            self.forms.degraded, self.forms.model = [], ""  # a single form is compared with nothing
             return False
         return self._partition(shelf, kept=before - gone)
 
@@ -118,14 +127,13 @@ class Clustering:
         self._partition(shelf, kept=set())
 
     def _partition(self, shelf: Shelf, *, kept: set[str]) -> bool:
-        forms = self.compared(shelf)
-        threshold = self._model.threshold if self._model is not None else 1.0
-        found = partition(forms, threshold=threshold)
+        model, forms = self._comparable(shelf)
+        found = partition(forms, threshold=1.0 if model is None else model.threshold)
         old, old_aside = dict(self.forms.cluster_of), set(self.forms.aside)
         self.forms.cluster_of = {f: c for f, c in found.cluster_of.items() if f != c}
         self.forms.aside = sorted(found.aside)
         self.forms.degraded = sorted(found.degraded)
-        self.forms.model = "" if self._model is None else f"{self._model.name}@{self._model.revision}"
+        self.forms.model = model.identity if model is not None and self._has_texts() else ""
         left_out = {
             form for form in self._evicted if form in old or form in old_aside or form in old.values()
         }
@@ -134,6 +142,30 @@ class Clustering:
             old.get(form, form) != found.cluster_of[form] or (form in old_aside) != (form in found.aside)
             for form in kept
         )
+
+    def is_outdated(self) -> bool:
+        """Whether the clusters were made by another model than that of today, or by none."""
+        return self.forms.model != self._today and (self.forms.model != "" or self._has_texts())
+
+    def _has_texts(self) -> bool:
+        """Whether there are two texts or more: fewer are compared with nothing."""
+        return sum(form.startswith("t:") for form in self.forms.said) > 1
+
+    def _comparable(self, shelf: Shelf) -> tuple[ModelId | None, dict[str, Form]]:
+        """The forms, and the model by which they can be compared.
+
+        That of today, unless it could not be asked: then what another model said before still holds, and
+        only what is new is degraded. A claim does not fall apart because a model changed and is not there.
+        """
+        forms = self.compared(shelf)
+        before = model_of(self.forms.model)
+        if self._model is None or before is None or before.space == self._model.space:
+            return self._model, forms
+        if not wanting(forms):
+            for key in self.forms.said:
+                shelf.delete(self._vector_key(key, before))
+            return self._model, forms
+        return before, self._as_compared(before, shelf)
 
     def _say(self, statement: Statement) -> None:
         if not statement.votes or not is_kept(statement.form):
@@ -175,17 +207,22 @@ class Clustering:
     def compared(self, shelf: Shelf) -> dict[str, Form]:
         """All forms as they are compared, each with its smallest spelling and its stored vector."""
         if self._known is None:
-            self._known = {}
-            for key, said in self.forms.said.items():
-                typed = type_object(min(said))
-                needs = typed.kind is Kind.TEXT and self._model is not None
-                self._known[key] = Form(typed, shelf.get(self._vector_key(key)) if needs else None)
+            self._known = self._as_compared(self._model, shelf)
         return self._known
 
-    def _vector_key(self, form: str) -> bytes:
-        assert self._model is not None
-        model = f"{self._model.name}@{self._model.revision}"
-        return self._prefix + b"/v" + model.encode("utf-8") + b"/" + form.encode("utf-8")
+    def _as_compared(self, model: ModelId | None, shelf: Shelf) -> dict[str, Form]:
+        found = {}
+        for key, said in self.forms.said.items():
+            typed = type_object(min(said))
+            needs = typed.kind is Kind.TEXT and model is not None
+            found[key] = Form(typed, shelf.get(self._vector_key(key, model)) if needs else None)
+        return found
+
+    def _vector_key(self, form: str, model: ModelId | None = None) -> bytes:
+        """Where the vector of a form lies, by the model of today unless another is given."""
+        model = model or self._model
+        assert model is not None
+        return self._prefix + b"/v" + model.space.encode("utf-8") + b"/" + form.encode("utf-8")
 
 
 def _plain(spelling: Spelling | None) -> str:

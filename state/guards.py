@@ -27,7 +27,7 @@ def forbids(a: TypedObject, b: TypedObject) -> str | None:
 
     Symmetric; None for equal keys. The names, in the order in which they are asked: `number date boolean
     kind`, then for text and identifiers `script symbol kind version identifier number negation antonym
-    alternative name qualifier direction` (DESIGN 4.2).
+    alternative name qualifier direction order` (DESIGN 4.2).
     """
     if a.key == b.key:
         return None
@@ -159,7 +159,7 @@ def _figure(left: _Traits, right: _Traits) -> str | None:
 
     Between two texts without digits, figures that only one of them has are left to a vector ("her two
     dogs", "her dogs"); with digits they forbid. A text and an identifier meet only over equal figures. Single
-    letters are figures too: vitamin C and vitamin D, J. Smith and K. Smith.
+    letters and Roman numerals in capitals are figures too: vitamin C and vitamin D, Henry VII and Henry VIII.
     """
     if left.joined == right.joined or not (left.figures or right.figures):
         return None
@@ -197,8 +197,12 @@ def _with_after(figures: tuple[_Figure, ...]) -> list[str]:
     return sorted(f"{figure.value} {figure.after}" for figure in figures)
 
 
+_ROMAN: Final = re.compile(r"(?=[IVX]{2})X{0,3}(?:IX|IV|V?I{0,3})")
+
+
 def _figures(text: str, spelling: str) -> Iterator[_Figure]:
     atoms = _atoms(text, spelling)
+    roman = {word.casefold() for word in _words_of(spelling) if _ROMAN.fullmatch(word)}
     has_letter_a = any(word.strip(".,;:!?") == "A" for word in spelling.split(" ")[1:])
     position = 0
     while position < len(atoms):
@@ -209,13 +213,17 @@ def _figures(text: str, spelling: str) -> Iterator[_Figure]:
             value = "" if atom == "i" or (atom == "a" and not has_letter_a) else atom
             is_weak = True
         else:
-            value, length = _in_words(atoms, position)
-            is_weak = length == 1 and atom in _WORDS.weak_numbers
+            value, length = (atom, 1) if atom in roman else _in_words(atoms, position)
+            is_weak = length == 1 and (atom in roman or atom in _WORDS.weak_numbers)
         if value:
             before = atoms[position - 1] if position else ""
             after = atoms[position + length] if position + length < len(atoms) else ""
             yield _Figure(value, stem(before), stem(after), is_weak)
         position += length
+
+
+def _words_of(spelling: str) -> Iterator[str]:
+    return (word.strip(".,;:!?()\"'") for word in spelling.split(" "))
 
 
 def _with_measure(atoms: list[str], position: int) -> tuple[str, int]:
@@ -316,6 +324,48 @@ def _directed(said: Wording) -> Iterator[tuple[str, str]]:
     for position, word in enumerate(said.words):
         if word in _WORDS.directed:
             yield word, said.next_stems[position]
+
+
+_JOINING: Final = frozenset(("and", "or", "&", "nor"))  # what they join has no order
+_ARTICLES: Final = frozenset(("a", "an", "the"))
+_ORDERED_WORDS_MAX: Final = 12  # in longer texts clauses move, and what they say stays
+
+
+def _order(left: _Traits, right: _Traits) -> str | None:
+    """The same words in other places: "dog bites man", "race horse", "works for Ann through Ben".
+
+    A mean of word vectors cannot tell these apart. Left to a vector are lists, whole phrases that moved
+    ("to Anna from Ben"), adverbs, and names, which some write with the family name first.
+    """
+    a, b = left.wording, right.wording
+    if a.stems == b.stems or len(a.words) > _ORDERED_WORDS_MAX or len(b.words) > _ORDERED_WORDS_MAX:
+        return None
+    ours, theirs = _plain_words(a), _plain_words(b)
+    if sorted(ours) != sorted(theirs) or not _JOINING.isdisjoint(ours) or (left.name and right.name):
+        return None
+    if a.n_negations or any("," in one.text for one in (left, right)):
+        return None
+    of_left, of_right = _placed(a), _placed(b)
+    if sorted(of_left) != sorted(of_right):
+        return "order"
+    bare = [[stem for before, stem in placed if not before] for placed in (of_left, of_right)]
+    return "order" if bare[0] != bare[1] else None
+
+
+def _plain_words(said: Wording) -> list[str]:
+    return [word for word in said.words if word not in _ARTICLES]
+
+
+def _placed(said: Wording) -> list[tuple[str, str]]:
+    """Each stem with the small words right before it, adverbs left out."""
+    found, before = [], ""
+    for word, meant in zip(said.words, said.stems, strict=True):
+        if not meant:
+            before = before if word in _ARTICLES else f"{before} {word}"
+        elif not word.endswith("ly"):
+            found.append((before, meant))
+            before = ""
+    return found
 
 
 # --- names and their qualifiers
@@ -491,4 +541,5 @@ _TEXT_GUARDS: Final = (
     _names,
     _qualifier,
     _direction,
+    _order,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from state.identity import ClaimId
+from state.instants import Instant
 from state.statements import Statement
 
 
@@ -27,13 +28,28 @@ class Retract(msgspec.Struct, frozen=True, kw_only=True, tag="retract", omit_def
     """A permanent statement that an observation shall count as never made (DESIGN 4.10).
 
     `namespace` and `subject` (normal form) are None where the record left them out: it then means every
-    observation under that id. Only a host that keeps an index of ids can do that.
+    observation under that id. Only a host that keeps an index of ids can do that. `recorded_at` is the log's
+    timestamp of the correction; None on records of releases that did not keep it.
     """
 
     observation_id: str
     namespace: str | None = None
     subject: str | None = None
     reason: str | None = None
+    recorded_at: Instant | None = None
 
 
-Usable = Observation | Retract
+class Recluster(msgspec.Struct, frozen=True, kw_only=True, tag="recluster", omit_defaults=True):
+    """A wish that the texts of a claim are compared again: vectors were missing, or are of another model.
+
+    Stands in the log, so that a replay compares at the same place. `subject` and `predicate` are normal
+    forms.
+    """
+
+    claim: ClaimId
+    namespace: str
+    subject: str
+    predicate: str
+
+
+Usable = Observation | Retract | Recluster

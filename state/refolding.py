@@ -69,14 +69,14 @@ class Refolding(Folding):
             state = fold.state
             number += 1
             is_last = number == strand.n_chunks
-            reference = decode_state(strand.base) if is_last else self._chunk(number).state
+            reference = decode_state(self.marks.base) if is_last else self._chunk(number).state
             next_at = Instant(state.at + 1)
             watched = any(watch.matters(state, next_at) for watch in watches)
             if number not in regions and not watched and same_future(state, reference):
                 tail_again |= self._adjust(number, reference, state, before, changed)
                 state = None
             elif is_last:
-                strand.base = encode_state(state)
+                self.marks.base = encode_state(state)
                 tail_again, state = True, None
         self._index(late)
         return self._publish_late(rest, before, changed, tail_again=tail_again)
@@ -134,11 +134,11 @@ class Refolding(Folding):
                 low = middle + 1
             else:
                 high = middle
-        base = decode_state(strand.base)
+        base = decode_state(self.marks.base)
         if low == strand.n_chunks and adjustment.belongs_to(base.open):
             assert base.open is not None
             adjustment.apply(base.open)
-            strand.base = encode_state(base)
+            self.marks.base = encode_state(base)
             return True
         closing = low - 1
         chunk = self._chunk(closing)
@@ -163,7 +163,7 @@ class Refolding(Folding):
         if tail_again or not self._is_in_order(rest):
             changes = self._fold_tail_again(rest, (), before, chunked)
         else:
-            self._set_tail(strand.n_folded, sorted((*self.tail[strand.n_folded :], *rest), key=order))
+            self._tail.replace(strand.n_folded, sorted((*self.tail[strand.n_folded :], *rest), key=order))
             fresh = self._fold_tail()
             changes = self._publish({**before, **strand.live}, fresh, chunked)
         for number, episodes in changed.items():

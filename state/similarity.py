@@ -33,14 +33,47 @@ class VectorsUnavailable(FactdriftError):
 class ModelId:
     """A model of vectors.
 
-    Vectors of another name, revision or dimension are never compared. `threshold` is the cosine from which
-    two texts mean the same by this model, above 0 and at most 1.
+    Vectors of two spaces are never compared. `threshold` is the cosine from which two texts mean the same by
+    this model, above 0 and at most 1. `revision` and `pooling` hold neither "@" nor "/", so that an identity
+    can be read again; a name may.
     """
 
     name: str
     revision: str
     dimension: int
     threshold: float
+    pooling: str
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what could not be read again, and for a threshold outside 0..1."""
+        if not self.name or not self.revision or not self.pooling or self.dimension < 1:
+            raise ValueError(f"a model has a name, a revision, a pooling and a dimension: {self}")
+        if {"@", "/"} & {*self.revision, *self.pooling}:
+            raise ValueError(f'a revision and a pooling hold neither "@" nor "/": {self}')
+        if not 0 < self.threshold <= 1:
+            raise ValueError(f"a threshold is above 0 and at most 1, not {self.threshold}")
+
+    @property
+    def space(self) -> str:
+        """What must be equal for two vectors to be comparable: name@revision/dimension/pooling."""
+        return f"{self.name}@{self.revision}/{self.dimension}/{self.pooling}"
+
+    @property
+    def identity(self) -> str:
+        """All that a decision by this model depends on: the space, then /threshold."""
+        return f"{self.space}/{self.threshold!r}"
+
+
+def model_of(identity: str) -> ModelId | None:
+    """The model with this identity; None for a text that is none, such as one of an older release."""
+    match identity.rsplit("/", 3):
+        case [named, dimension, pooling, threshold] if "@" in named:
+            name, _, revision = named.rpartition("@")
+            try:
+                return ModelId(name, revision, int(dimension), float(threshold), pooling)
+            except ValueError:
+                return None
+    return None
 
 
 class Vectors(Protocol):

@@ -8,7 +8,7 @@ older evidence lies in chunks (`state.chunks`). What is done with it is `state.f
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Final
 
@@ -25,19 +25,23 @@ from state.identity import FactId
 from state.instants import Instant
 from state.late import Adjustment
 from state.statements import ObservationId, Place, Statement, document_of, order, position, voter
+from state.tail import Marks, Segment, Tail
 
 
 class Strand(msgspec.Struct, array_like=True):
     """The stored form of a strand.
 
-    `tail` is the evidence behind the last full chunk, in order, each statement as bytes so that storing
-    the strand again costs no encoding; the first `n_folded` of it are in `state`, the others are
-    scheduled. `base` is the state before the tail, `marks` states within it with the number of tail
-    statements they stand behind, as bytes too ("" for the state before all). `closed` are the episodes
-    closed within the tail, each with that number and with what was published of it. `live` is what was
-    published of the facts that are open or still to come. `is_flat`: the strand is folded as a whole each
-    time (see `Folding.flatten`). `epoch` is that of the batch which stored it last. `adjustments` correct
-    the states of chunks (`state.late`); `n_adjusted` of them were written into all chunks before.
+    `segments` and `tail` are the evidence behind the last full chunk, in order, each statement as bytes so
+    that storing the strand again costs no encoding (`state.tail`); the first `n_folded` of it are in
+    `state`, the others are scheduled. `marks` are places within it with the number of statements they
+    stand behind; the states there, and the one at `base_at` before all of it, lie in a piece of their
+    own, written at epoch `states_at`. `closed` are the episodes closed within the tail, each with that
+    number and with what was published of it. `live` is what was published of the facts that are open or
+    still to come. `is_flat`: the strand is folded as a whole each time (see `Folding.flatten`). `epoch` is
+    that of the batch which stored it last. `adjustments` correct the states of chunks (`state.late`);
+    `n_adjusted` of them were written into all chunks before.
+
+    Format 1 had the whole tail in `tail` and the states in `base` and `marks`; it is read as it is.
     """
 
     epoch: int = -1
@@ -55,6 +59,8 @@ class Strand(msgspec.Struct, array_like=True):
     due_at: Instant | None = None
     adjustments: list[Adjustment] = []
     n_adjusted: int = 0
+    states_at: int = -1
+    segments: list[Segment] = []
 
 
 DOCUMENTS_IN_USE: Final = 1024  # documents whose sayings are kept at hand between two batches
@@ -66,24 +72,19 @@ def _itself(form: str) -> Cluster:
     return form
 
 
-_encode_statement: Final = msgspec.msgpack.Encoder().encode
-_decode_statement: Final = msgspec.msgpack.Decoder(Statement).decode
-
-
 class StrandInUse:
     """A strand in use, with its evidence at hand. Implements `state.periods.History`.
 
-    May be kept between batches; `strand` and `tail` always say the same.
+    May be kept between batches; after `store`, `strand` says what `tail` and `marks` say.
     """
 
     def __init__(self, strand: Strand, chunks: Chunks) -> None:
         self.strand = strand
         self.chunks = chunks
-        self.tail = [_decode_statement(stored) for stored in strand.tail]
-        self._ids = {statement.observation_id: statement for statement in self.tail}
-        self._said_in_tail: dict[tuple[str | None, str], list[Statement]] = {}
-        for statement in self.tail:
-            self._note_said(statement)
+        self._tail = Tail(strand.tail, strand.segments, chunks.drawer)
+        self.marks = Marks(strand.base, strand.marks, strand.states_at, chunks.drawer)
+        strand.base = b""
+        self.tail = self._tail.statements
         self.set_clusters(None, has_aside=False)
         self._documents: dict[str, Document] = {}
         self._whole: dict[str, Document] = {}
@@ -147,7 +148,7 @@ class StrandInUse:
         if found is None:
             found = self.chunks.document(who) if self.strand.n_chunks else None
             found = self._documents[who] = found or Document()
-            for statement in self._said_in_tail.get(document_of(who), ()):
+            for statement in self._tail.said_by(document_of(who)):
                 if self.takes_side(statement):
                     found.add(saying_of(statement, self.cluster(statement)), kept=KEPT_IN_USE)
         return found
@@ -175,7 +176,7 @@ class StrandInUse:
 
     def find(self, observation_id: ObservationId) -> Statement | None:
         """The statement with this id, or None."""
-        held = self._ids.get(observation_id)
+        held = self._tail.find(observation_id)
         if held is not None or self.strand.n_chunks == 0:
             return held
         key = self.chunks.place_of(observation_id)
@@ -213,28 +214,16 @@ class StrandInUse:
         chunk.n_adjusted = strand.n_adjusted + len(strand.adjustments)
         return chunk
 
-    def _set_tail(self, start: int, statements: Sequence[Statement]) -> None:
-        """Replace the tail from an index on, in memory and as it is stored."""
-        for statement in self.tail[start:]:
-            self._leave_tail(statement)
-        self.tail[start:] = statements
-        self.strand.tail[start:] = [_encode_statement(statement) for statement in statements]
-        for statement in statements:
-            self._ids[statement.observation_id] = statement
-            self._note_said(statement)
+    def store(self) -> None:
+        """Bring the stored form up to date with what a batch did; once for each batch, at its end."""
+        self._tail.spill()
+        self.marks.spill()
+        self.strand.states_at = self.marks.stored_at
 
-    def _note_said(self, statement: Statement) -> None:
-        if statement.document is not None:
-            self._said_in_tail.setdefault((statement.source, statement.document), []).append(statement)
-
-    def _leave_tail(self, statement: Statement) -> None:
-        del self._ids[statement.observation_id]
-        if statement.document is not None:
-            key = (statement.source, statement.document)
-            said = self._said_in_tail[key]
-            said.remove(statement)
-            if not said:
-                del self._said_in_tail[key]
+    def discard(self) -> None:
+        """Let go what is stored of the tail, before the claim is folded anew."""
+        self._tail.discard()
+        self.marks.discard()
 
     def _without(self, removed: Iterable[Statement], added: Iterable[Statement]) -> list[Statement]:
         gone = {s.observation_id for s in removed}

@@ -7,14 +7,26 @@ Decides what can be used and says in one sentence why not. The codes are checked
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
+from state import reclustering
 from state.errors import BadInput, BadInstant, BadInterval
+from state.fields import (
+    blank,
+    choice,
+    confidence_as_written,
+    kind_of,
+    moment,
+    not_blank,
+    object_spelling,
+    refuse_control_characters,
+    require,
+    text,
+)
 from state.identity import claim_id, content_hash
 from state.instants import (
     INSTANT_END,
@@ -23,14 +35,13 @@ from state.instants import (
     Moment,
     format_instant,
     parse_instant,
-    parse_moment,
     shown,
 )
 from state.interval import between
 from state.names import normalise, normalise_predicate
 from state.objects import type_object
 from state.observations import Observation, Retract, Usable
-from state.statements import ObservationId, Spelling, Statement
+from state.statements import ObservationId, Statement
 
 RECORD_BYTES_MAX: Final = 256 * 1024
 NESTING_MAX: Final = 64  # levels; an observation needs two
@@ -58,7 +69,6 @@ CODES: Final[Mapping[str, str]] = {
 }
 """Every dead-letter code with its meaning, in order of precedence."""
 
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 # A text that nothing closes reaches to the end: looking for its end again at every quote inside it would
 # cost minutes on one record of 256 KiB.
@@ -73,15 +83,23 @@ def read(raw: bytes, *, recorded_at: Instant, bytes_max: int = RECORD_BYTES_MAX)
     `recorded_at` is the broker's timestamp of the record; an observation cannot have been made over
     five minutes after it. Raises BadInput with one of `CODES`.
     """
+    fields = fields_of(raw, bytes_max=bytes_max)
+    if fields.get("op") == reclustering.OP:
+        return reclustering.recluster_of(fields)
+    if fields.get("op") is not None:
+        return _correction(fields, recorded_at)
+    return _observation(fields, recorded_at)
+
+
+def fields_of(raw: bytes, *, bytes_max: int = RECORD_BYTES_MAX) -> dict[str, Any]:
+    """The fields of a record of any kind, in a version that this release knows. Raises BadInput."""
     fields = _fields(raw, bytes_max)
     version = fields.get("schema_version")
     if version is not None and (type(version) is not int or version != SCHEMA_VERSION):
         raise BadInput(
             "unsupported_version", f"schema_version is {shown(version)}; this release reads {SCHEMA_VERSION}."
         )
-    if fields.get("op") is not None:
-        return _correction(fields)
-    return _observation(fields, recorded_at)
+    return fields
 
 
 def recorded_at_of(raw: bytes) -> Instant | None:
@@ -110,7 +128,7 @@ def _fields(raw: bytes, bytes_max: int) -> dict[str, Any]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         fields = _read_again(raw, error)
     if not isinstance(fields, dict):
-        raise BadInput("not_an_object", f"The record is {_kind(fields)}, not an object with fields.")
+        raise BadInput("not_an_object", f"The record is {kind_of(fields)}, not an object with fields.")
     return fields
 
 
@@ -162,89 +180,11 @@ def _depth(raw: bytes) -> int:
 # -- fields ---------------------------------------------------------------------------------
 
 
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number"}
-    return "null" if value is None else names.get(type(value), "a number")
-
-
-def _require(fields: Mapping[str, Any], *names: str) -> None:
-    for name in names:
-        if fields.get(name) is None:
-            raise BadInput("missing_field", f"The field {name} is missing.")
-
-
-def _text(fields: Mapping[str, Any], name: str, *, where: str = "") -> str | None:
-    value = fields.get(name)
-    if value is not None and type(value) is not str:
-        raise BadInput("wrong_type", f"{where}{name} is {_kind(value)}, expected text.")
-    return value
-
-
-def _refuse_control_characters(fields: Mapping[str, Any], names: tuple[str, ...], *, where: str = "") -> None:
-    """Only after every type was found right: a field of the wrong type has precedence."""
-    for name in names:
-        value = fields.get(name)
-        if type(value) is str and _CONTROL.search(value):
-            raise BadInput("control_character", f"{where}{name} holds a control character: {shown(value)}.")
-
-
-def _not_blank(value: str | None, name: str) -> str | None:
-    if value is not None and not value.strip():
-        raise BadInput("wrong_type", f"{name} is blank; leave it out instead.")
-    return value
-
-
-def _blank(name: str, value: str | None) -> BadInput:
-    return BadInput(f"blank_{name}", f"The {name} {shown(value)} holds no letter, digit or symbol.")
-
-
-def _object(fields: Mapping[str, Any]) -> Spelling | None:
-    value = fields.get("object")
-    if isinstance(value, dict | list):
-        raise BadInput("wrong_type", f"object is {_kind(value)}, expected text, a number, true or false.")
-    if type(value) is int and not -(2**63) <= value < 2**63:
-        raise BadInput("wrong_type", "object is an integer beyond 64 bits; write it as text.")
-    if type(value) is float and not math.isfinite(value):
-        raise BadInput("wrong_type", "object is a number beyond 64 bits; write it as text.")
-    return value
-
-
-def _choice(fields: Mapping[str, Any], name: str, choices: tuple[str, ...], *, where: str = "") -> str:
-    value = _text(fields, name, where=where)
-    if value is None:
-        return choices[0]
-    if value not in choices:
-        raise BadInput("wrong_type", f"{where}{name} is {shown(value)}, expected {' or '.join(choices)}.")
-    return value
-
-
-def _confidence(fields: Mapping[str, Any]) -> int | float:
-    """As written: an integer may have more digits than a float can hold, so its range is checked first."""
-    value: Any = fields.get("confidence")
-    if value is None:
-        return 1.0
-    if type(value) not in (int, float):
-        raise BadInput("wrong_type", f"confidence is {_kind(value)}, expected a number.")
-    return value  # type: ignore[no-any-return]
-
-
 def _check_time_types(fields: Mapping[str, Any]) -> None:
     for name in ("observed_at", "valid_from", "valid_to"):
         value = fields.get(name)
         if value is not None and type(value) not in (str, int, float):
-            raise BadInput("wrong_type", f"{name} is {_kind(value)}, expected a time as text or a number.")
-
-
-def _moment(fields: Mapping[str, Any], name: str) -> Moment | None:
-    value = fields.get(name)
-    if value is None:
-        return None
-    if type(value) is int and 1000 <= value <= 9999:
-        value = str(value)  # a year: as Unix time it would be the first hours of 1970, which nobody means
-    try:
-        return parse_moment(value)
-    except BadInstant as error:
-        raise BadInput("bad_instant", f"{name}: {error}") from error
+            raise BadInput("wrong_type", f"{name} is {kind_of(value)}, expected a time as text or a number.")
 
 
 def _is_our_own(origin: object) -> bool:
@@ -277,26 +217,26 @@ _CORRECTION_TEXTS: Final = ("observation_id", "namespace", "subject", "reason")
 
 
 def _observation(fields: Mapping[str, Any], recorded_at: Instant) -> Observation:
-    _require(fields, "subject", "predicate", "observed_at")
-    subject, predicate = _text(fields, "subject") or "", _text(fields, "predicate") or ""
-    spelling = _object(fields)
+    require(fields, "subject", "predicate", "observed_at")
+    subject, predicate = text(fields, "subject") or "", text(fields, "predicate") or ""
+    spelling = object_spelling(fields)
     _check_time_types(fields)
-    namespace = _not_blank(_text(fields, "namespace"), "namespace") or "default"
-    given_id = _not_blank(_text(fields, "observation_id"), "observation_id")
-    affirmed = _choice(fields, "polarity", ("affirmed", "denied")) == "affirmed"
+    namespace = not_blank(text(fields, "namespace"), "namespace") or "default"
+    given_id = not_blank(text(fields, "observation_id"), "observation_id")
+    affirmed = choice(fields, "polarity", ("affirmed", "denied")) == "affirmed"
     source, document, supersedes, category = _source(fields)
-    content = _text(fields, "content")
+    content = text(fields, "content")
     origin = fields.get("origin")
     if origin is not None and not isinstance(origin, str | dict):
-        raise BadInput("wrong_type", f"origin is {_kind(origin)}, expected text or an object.")
-    confidence = _confidence(fields)
-    _refuse_control_characters(fields, _OBSERVATION_TEXTS)
-    _refuse_control_characters(fields.get("source") or {}, _SOURCE_TEXTS, where="source.")
+        raise BadInput("wrong_type", f"origin is {kind_of(origin)}, expected text or an object.")
+    confidence = confidence_as_written(fields)
+    refuse_control_characters(fields, _OBSERVATION_TEXTS)
+    refuse_control_characters(fields.get("source") or {}, _SOURCE_TEXTS, where="source.")
     subject_key, predicate_key = normalise(subject), normalise_predicate(predicate)
     if not subject_key:
-        raise _blank("subject", subject)
+        raise blank("subject", subject)
     if not predicate_key:
-        raise _blank("predicate", predicate)
+        raise blank("predicate", predicate)
     form = "" if spelling is None else type_object(spelling).key
     observed_at, valid_from, valid_to = _times(fields, recorded_at)
     if not 0 <= confidence <= 1:
@@ -347,12 +287,12 @@ def _source(fields: Mapping[str, Any]) -> tuple[str | None, str | None, str | No
     if source is None:
         return None, None, None, "direct"
     if not isinstance(source, dict):
-        raise BadInput("wrong_type", f"source is {_kind(source)}, expected an object with an id.")
+        raise BadInput("wrong_type", f"source is {kind_of(source)}, expected an object with an id.")
     return (
-        _not_blank(_text(source, "id", where="source."), "source.id"),
-        _not_blank(_text(source, "document", where="source."), "source.document"),
-        _not_blank(_text(source, "supersedes", where="source."), "source.supersedes"),
-        _choice(source, "category", ("direct", "extracted"), where="source."),
+        not_blank(text(source, "id", where="source."), "source.id"),
+        not_blank(text(source, "document", where="source."), "source.document"),
+        not_blank(text(source, "supersedes", where="source."), "source.supersedes"),
+        choice(source, "category", ("direct", "extracted"), where="source."),
     )
 
 
@@ -364,7 +304,7 @@ def _times(
         observed_at = parse_instant(fields["observed_at"])
     except BadInstant as error:
         raise BadInput("bad_instant", f"observed_at: {error}") from error
-    valid_from, until = _moment(fields, "valid_from"), _moment(fields, "valid_to")
+    valid_from, until = moment(fields, "valid_from"), moment(fields, "valid_to")
     valid_to = None
     if until is not None:
         end: Instant = until.start
@@ -394,17 +334,23 @@ def _end_after(valid_from: Moment, until: Moment, fields: Mapping[str, Any]) -> 
     return hi.at
 
 
-def _correction(fields: Mapping[str, Any]) -> Retract:
+def _correction(fields: Mapping[str, Any], recorded_at: Instant) -> Retract:
     """A correction; `op` names it."""
-    op = _text(fields, "op")
+    op = text(fields, "op")
     if op != "retract":
         raise BadInput("wrong_type", f"op is {shown(op)}, expected retract.")
-    _require(fields, "observation_id")
-    observation_id = _not_blank(_text(fields, "observation_id"), "observation_id") or ""
-    namespace = _not_blank(_text(fields, "namespace"), "namespace")
-    subject, reason = _text(fields, "subject"), _text(fields, "reason")
-    _refuse_control_characters(fields, _CORRECTION_TEXTS)
+    require(fields, "observation_id")
+    observation_id = not_blank(text(fields, "observation_id"), "observation_id") or ""
+    namespace = not_blank(text(fields, "namespace"), "namespace")
+    subject, reason = text(fields, "subject"), text(fields, "reason")
+    refuse_control_characters(fields, _CORRECTION_TEXTS)
     key = normalise(subject) if subject is not None else None
     if key == "":
-        raise _blank("subject", subject)
-    return Retract(observation_id=observation_id, namespace=namespace, subject=key, reason=reason)
+        raise blank("subject", subject)
+    return Retract(
+        observation_id=observation_id,
+        namespace=namespace,
+        subject=key,
+        reason=reason,
+        recorded_at=recorded_at,
+    )

@@ -84,8 +84,13 @@ class KeptClaim:
         pieces, stored, seen = dict(self.pieces), self.stored, dict(self.seen)
         self._live = None
         changes = self.apply(arrivals, retracted)
-        written = sorted(key for key in self.pieces if self.pieces[key] != pieces.get(key))[:n_written]
-        self.pieces = {**pieces, **{key: self.pieces[key] for key in written}}
+        changed = [key for key in {*pieces, *self.pieces} if self.pieces.get(key) != pieces.get(key)]
+        changed = sorted(changed, reverse=n_written % 2 == 1)[:n_written]
+        after = {**pieces, **{key: self.pieces[key] for key in changed if key in self.pieces}}
+        for key in changed:
+            if key not in self.pieces:
+                del after[key]  # deletions are durable one by one as well
+        self.pieces = after
         self.stored, self.seen, self._live = stored, seen, None
         self.epoch -= 1
         return changes

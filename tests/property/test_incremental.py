@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state import claim as claims
-from state import clusters, folding, forms
+from state import clusters, folding, forms, tail
 from state.objects import type_object
 from state.predicates import Predicate
 from state.statements import Statement
@@ -25,6 +25,8 @@ PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="ne
 @pytest.fixture(autouse=True)
 def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "CHUNK", 2)
+    monkeypatch.setattr(tail, "INLINE_MAX", 1)
+    monkeypatch.setattr(claims, "INLINE_MAX", 2)
 
 
 @given(
@@ -168,6 +170,26 @@ def test_a_batch_that_died_between_two_writes_is_applied_again_with_the_same_eve
 
         assert again == first
         assert live.facts() == facts_of(there, predicate)
+
+
+@given(conversations(), st.sampled_from(PREDICATES[:2]), st.randoms(use_true_random=False))
+def test_a_batch_that_moved_clusters_and_died_is_applied_again_with_the_same_events(
+    history: list[Statement], predicate: Predicate, chance: random.Random
+) -> None:
+    vectors = packaged()
+    live, there = KeptClaim(predicate, vectors), []
+    left = history
+    while left:
+        n = chance.randint(1, 4)
+        batch, left = left[:n], left[n:]
+        retracted = [s.observation_id for s in there if chance.random() < 0.1]
+        there = [s for s in (*there, *batch) if s.observation_id not in retracted]
+        first = live.crash(batch, retracted, n_written=chance.randint(0, 12))
+
+        again = live.apply(batch, retracted)
+
+        assert again == first
+        assert live.facts() == facts_of(there, predicate, vectors)
 
 
 def worded_all(*words: str) -> list[Statement]:
