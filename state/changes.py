@@ -125,7 +125,11 @@ def _kinds(old: Fact | None, new: Fact, horizon: Instant) -> Iterator[tuple[Kind
     if _says_the_same(old, new):
         return
     found = list(_named(old, new, horizon))
-    yield from found or [(Kind.REVISED, Revision.RECOUNTED)]
+    # Drift counts by when the deciding statement was made, and reads no reinforcements.
+    is_decided_anew = old.decided_observed_at != new.decided_observed_at
+    if not found or (is_decided_anew and all(kind is Kind.REINFORCED for kind, _ in found)):
+        found.append((Kind.REVISED, Revision.RECOUNTED))
+    yield from found
 
 
 def _named(old: Fact, new: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:

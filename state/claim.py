@@ -16,6 +16,7 @@ import msgspec
 
 from state.changes import Change, Published, diff
 from state.chunks import Chunks
+from state.decided import Closing, closings_of
 from state.errors import FactdriftError
 from state.facts import About, Fact
 from state.fold_state import BEFORE_ALL
@@ -50,7 +51,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     single-valued claim. `apart` are the names of strands stored under keys of their own, `due` when
     a strand has something coming. `retracted` are ids that count as never said, whether they have
     arrived or not. `forms` are what its objects are called, and which of them mean the same. `discarded`
-    are keys of pieces that nothing points to any more.
+    are keys of pieces that nothing points to any more. `closings` are what decisions closed.
     """
 
     format: int = STORED_FORMAT
@@ -69,6 +70,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     retracted: list[str] = []
     forms: Forms = msgspec.field(default_factory=Forms)
     discarded: list[bytes] = []
+    closings: list[Closing] = []
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -125,6 +127,7 @@ class LiveClaim:
         self.duplicates: list[Duplicate] = []
         self.pages: dict[int, list[str]] = {}
         self.is_rebuilt = False
+        self.has_decision = False
 
     def wanted(
         self, arrivals: Iterable[Statement], shelf: Shelf, *, recluster: bool = False
@@ -156,7 +159,7 @@ class LiveClaim:
         for folding in self.folding.values():
             folding.chunks.renew(shelf, epoch=self.claim.epoch, epoch_now=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
-        self.pages, self.is_rebuilt = {}, False
+        self.pages, self.is_rebuilt, self.has_decision = {}, False, False
         tombstones_changed = self._retract(retracted)
         for statement in arrivals:
             self._arrive(statement)
@@ -168,6 +171,7 @@ class LiveClaim:
         gone = [statement for _, statement in self.removed.values()]
         moved = self._enter_forms(gone, vectors or {})
         moved = self._follow_settings() or moved
+        moved = self._follow_decisions() or moved
         forms = self.claim.forms
         # Facts say what their texts were compared by, so all of them are told where that is another now.
         anew = compared_by not in ("", forms.model) or (was_degraded and not forms.degraded)
@@ -202,6 +206,18 @@ class LiveClaim:
         outdated = bool(claim.strands) and folded_by != today
         claim.layout, claim.policy_version = layout, self.policy.version
         return outdated
+
+    def _follow_decisions(self) -> bool:
+        """Take over what decisions of the batch closed, or no longer close; says whether there are any.
+
+        They make statements void wherever these lie, so the claim is folded anew: decisions are few.
+        """
+        gone = {s.observation_id for _, s in self.removed.values() if s.verdict}
+        if not gone and not self.has_decision:
+            return False
+        held = [s for s in self.everything() if s.verdict and s.observation_id not in gone]
+        self.claim.closings = closings_of([*held, *self.added.values()])
+        return True
 
     # -- strands ----------------------------------------------------------------------------
 
@@ -263,7 +279,12 @@ class LiveClaim:
     def _set_clusters(self, folding: Refolding) -> None:
         forms = self.claim.forms
         moved = bool(forms.cluster_of or forms.aside)
-        folding.set_clusters(forms.cluster if moved else None, has_aside=bool(forms.aside))
+        folding.set_clusters(
+            forms.cluster if moved else None,
+            has_aside=bool(forms.aside),
+            closings=self.claim.closings,
+            timeless=self.claim.layout == "never",
+        )
 
     def _new_strand(self, name: str) -> Strand:
         strand = Strand()
@@ -357,6 +378,8 @@ class LiveClaim:
             self.duplicates.append(Duplicate(other, statement.content_hash))
             self._take_out(observation_id)
         self.added[observation_id] = statement
+        if statement.verdict:
+            self.has_decision = True
 
     def _held(self, observation_id: str) -> Statement | None:
         """The statement with this id as of now, or None."""
@@ -468,12 +491,12 @@ class LiveClaim:
     def _move_horizons(self, gone: Sequence[Statement]) -> None:
         """The greatest observed_at after the batch; asked of all evidence where the greatest is taken out."""
         claim = self.claim
-        if any(s.votes and s.form and s.observed_at >= claim.horizon for s in gone):
+        if any((s.votes or s.verdict) and s.form and s.observed_at >= claim.horizon for s in gone):
             claim.horizon = self._greatest(valued=True)
-        if any(s.votes and not s.form and s.observed_at >= claim.horizon_bare for s in gone):
+        if any((s.votes or s.verdict) and not s.form and s.observed_at >= claim.horizon_bare for s in gone):
             claim.horizon_bare = self._greatest(valued=False)
         for statement in self.added.values():
-            if not statement.votes:
+            if not (statement.votes or statement.verdict):
                 continue
             if statement.form and statement.observed_at > claim.horizon:
                 claim.horizon = statement.observed_at
@@ -482,7 +505,8 @@ class LiveClaim:
 
     def _greatest(self, *, valued: bool) -> Instant:
         left = (s for s in self.everything() if s.observation_id not in self.removed)
-        return max((s.observed_at for s in left if s.votes and bool(s.form) is valued), default=BEFORE_ALL)
+        heard = (s.observed_at for s in left if (s.votes or s.verdict) and bool(s.form) is valued)
+        return max(heard, default=BEFORE_ALL)
 
 
 _encoder: Final = msgspec.msgpack.Encoder()

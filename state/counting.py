@@ -107,7 +107,18 @@ class Counting:
         Asked for when a fact ends at the very instant of its own last statement: that statement, observed
         before the winner's, is then the next period's dissent.
         """
-        again = OpenFact(held.cluster, held.lo, held.lo_granularity, held.ordinal, held.since)
+        again = OpenFact(
+            held.cluster,
+            held.lo,
+            held.lo_granularity,
+            held.ordinal,
+            held.since,
+            opened_by=held.opened_by,
+            against=held.against,
+        )
+        if held.opened_by is not None:
+            again.spellings = [SpellingCount(c.spelling, 0, c.newest) for c in held.spellings[:1]]
+            again.subject, again.predicate, again.named_at = held.subject, held.predicate, held.named_at
         if held.since is not None:
             self._carry(again, self.history.since(held.since, held.lo))
         self._count(again, self.history.since(held.lo, before))

@@ -56,15 +56,18 @@ def bearing_of(
     """What a change bears, from its kind and the fact after it; None where it bears nothing.
 
     A fact that is revised while retired (other dates, other votes) stays what it was told to be. Only an
-    end that had come when the deciding statement was made cannot be one that was merely announced.
+    end that had come when the deciding statement was made cannot be one that was merely announced. Who
+    reads `fact-invalidated` and `fact-revised` alone misses nothing.
     """
     if kind == Kind.INVALIDATED:
         return Bearing.ENTERS if reason in COUNTED and at is not None else Bearing.LEAVES
+    if kind != Kind.REVISED:
+        return None
     if revision in _NOT_RETIRED:
         return Bearing.LEAVES
     if reason not in COUNTED or at is None:
         return None
-    return Bearing.ENTERS if kind == Kind.REVISED and hi is not None and hi <= at else Bearing.MOVES
+    return Bearing.ENTERS if hi is not None and hi <= at else Bearing.MOVES
 
 
 _NOT_RETIRED: Final = frozenset({Revision.REINSTATED, Revision.SCHEDULED, Revision.ENDED})

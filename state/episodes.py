@@ -69,6 +69,8 @@ class Episode(msgspec.Struct, array_like=True):
     the number of the episode among the cluster's, from 0. `since` is the start of the fact that ended
     when this one opened with the votes cast during it, else None. `follower` names, by first form and
     ordinal, the episode that took this one's place. `rivals` are (side, spelling), strongest first.
+    `closed_by` is the decision that closed it and when that was taken, `opened_by` the one that opened
+    it, `against` one that had closed the same value before.
     """
 
     cluster: Cluster
@@ -90,3 +92,6 @@ class Episode(msgspec.Struct, array_like=True):
     predicate: str = ""
     supported_by: list[ObservationId] = []
     dissented_by: list[ObservationId] = []
+    closed_by: tuple[ObservationId, Instant] | None = None
+    opened_by: ObservationId | None = None
+    against: ObservationId | None = None

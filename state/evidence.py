@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
+from state.decided import Void, closings_of
 from state.fold_state import ASIDE, Cluster, Side
 from state.history import distinct
 from state.instants import Instant
@@ -25,10 +26,13 @@ def takes_part(statement: Statement) -> bool:
 class Evidence:
     """Sorted statements of one fold. Implements `state.periods.History`."""
 
-    def __init__(self, statements: Iterable[Statement], cluster_of: Callable[[str], Cluster]) -> None:
+    def __init__(
+        self, statements: Iterable[Statement], cluster_of: Callable[[str], Cluster], *, timeless: bool = False
+    ) -> None:
         self.statements = sorted(statements, key=order)
         self._cluster_of = cluster_of
-        self.has_aside = any(cluster_of(s.form) == ASIDE for s in self.statements)
+        self._void = Void(closings_of(self.statements), cluster_of, timeless=timeless)
+        self.has_aside = bool(self._void) or any(cluster_of(s.form) == ASIDE for s in self.statements)
         self._keys = [order(statement) for statement in self.statements]
         self._by_side: dict[tuple[str, Side], list[Key]] = {}
         self._by_voter: dict[str, list[tuple[Place, Side]]] = {}
@@ -39,8 +43,9 @@ class Evidence:
                 insort(self._by_voter.setdefault(who, []), (statement.place, side))
 
     def cluster(self, statement: Statement) -> Cluster:
-        """The cluster of a statement's form."""
-        return self._cluster_of(statement.form)
+        """The cluster of a statement's form; none for one that a decision made void."""
+        cluster = self._cluster_of(statement.form)
+        return ASIDE if self._void and self._void.covers(statement, cluster) else cluster
 
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""

@@ -39,6 +39,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     counts supporting statements. `form` is the cluster's first form and, with `ordinal`, names the
     fact within its claim. `votes` says in words what ended it. `subject` and `predicate` are spelled as
     its newest supporting statement spells them; `declared` says whether a registry knows the predicate.
+    `closed_by` and `opened_by` are the decisions that ended it and began it, `against` one that had closed
+    the same value before.
     """
 
     fact_id: FactId
@@ -67,6 +69,9 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     invalidated_by: FactId | None
     supported_by: tuple[ObservationId, ...]
     dissented_by: tuple[ObservationId, ...]
+    closed_by: ObservationId | None = None
+    opened_by: ObservationId | None = None
+    against: ObservationId | None = None
 
     @property
     def confidence(self) -> float:
@@ -112,7 +117,7 @@ class About(msgspec.Struct, frozen=True):
 
 def build(about: About, episode: Episode) -> Fact:
     """The fact of an episode: the same content, with ids in the place of names and words for counts."""
-    ballot = episode.ballot
+    ballot, closed_by = episode.ballot, episode.closed_by
     previous = None
     if episode.ordinal:
         previous = fact_id(about.claim, episode.form, episode.ordinal - 1)
@@ -137,12 +142,15 @@ def build(about: About, episode: Episode) -> Fact:
         dissent=episode.dissent,
         observations=episode.observations,
         votes=_in_words(ballot) if ballot else None,
-        decided_at=ballot.decided_at if ballot else None,
-        decided_observed_at=ballot.observed_at if ballot else None,
+        decided_at=ballot.decided_at if ballot else episode.hi.at if closed_by and episode.hi else None,
+        decided_observed_at=ballot.observed_at if ballot else closed_by[1] if closed_by else None,
         previous_fact_id=previous,
         invalidated_by=fact_id(about.claim, *episode.follower) if episode.follower else None,
         supported_by=tuple(episode.supported_by),
         dissented_by=tuple(episode.dissented_by),
+        closed_by=closed_by[0] if closed_by else None,
+        opened_by=episode.opened_by,
+        against=episode.against,
     )
 
 

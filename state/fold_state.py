@@ -92,7 +92,8 @@ class OpenFact(msgspec.Struct, array_like=True):
     """The fact that is open, with its counts so far.
 
     `carried` are the voters who spoke before `lo` and opened it when another fact had ended; `since` is
-    then the start of that other fact.
+    then the start of that other fact. `opened_by` is the decision that opened it, `against` the newest
+    one that had closed its value before.
     """
 
     cluster: Cluster
@@ -110,6 +111,8 @@ class OpenFact(msgspec.Struct, array_like=True):
     named_at: Place | None = None
     supported_by: list[ObservationId] = []
     dissented_by: list[ObservationId] = []
+    opened_by: ObservationId | None = None
+    against: ObservationId | None = None
 
 
 class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -124,7 +127,10 @@ class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class FoldState(msgspec.Struct, array_like=True):
-    """Everything the fold knows after the instant `at`."""
+    """Everything the fold knows after the instant `at`.
+
+    `decided` are the clusters that a decision closed and none opened again, each with that decision.
+    """
 
     at: Instant = BEFORE_ALL
     period_from: Instant = BEFORE_ALL
@@ -136,6 +142,7 @@ class FoldState(msgspec.Struct, array_like=True):
     ends: list[End] = []
     reports: list[Report] = []
     last_fact: FactId | None = None
+    decided: dict[Cluster, ObservationId] = {}
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from state.clusters import FORMS_MAX, Form, partition, wanting
+from state.decided import Verdict
 from state.fold_state import ASIDE
 from state.objects import Kind, type_object
 from state.shelf import Shelf
@@ -68,7 +69,7 @@ class Clustering:
         """
         if self._model is None:
             return {}
-        new = {s.form: s.spelling for s in statements if s.votes and s.form not in self.forms.said}
+        new = {s.form: s.spelling for s in statements if _enters(s) and s.form not in self.forms.said}
         new = {form: spelling for form, spelling in new.items() if form.startswith("t:")}
         return self._missing(new, shelf) if new or self.is_outdated() else {}
 
@@ -168,7 +169,7 @@ class Clustering:
         return before, self._as_compared(before, shelf)
 
     def _say(self, statement: Statement) -> None:
-        if not statement.votes or not is_kept(statement.form):
+        if not _enters(statement) or not is_kept(statement.form):
             return
         said = self.forms.said.get(statement.form)
         if said is None:
@@ -196,7 +197,7 @@ class Clustering:
     def _unsay(self, statement: Statement) -> None:
         said = self.forms.said.get(statement.form)
         spelling = _plain(statement.spelling)
-        if said is None or not statement.votes or spelling not in said:
+        if said is None or not _enters(statement) or spelling not in said:
             return
         said[spelling] -= 1
         if said[spelling] == 0:
@@ -230,3 +231,8 @@ def _plain(spelling: Spelling | None) -> str:
     if isinstance(spelling, bool):
         return "true" if spelling else "false"
     return str(spelling)
+
+
+def _enters(statement: Statement) -> bool:
+    """Whether the object of a statement is one of the claim's: said with a vote, or opened by a decision."""
+    return statement.votes or statement.verdict == Verdict.OPENED

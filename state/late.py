@@ -102,6 +102,8 @@ def _name(held: OpenFact) -> tuple[object, ...]:
         held.subject,
         held.predicate,
         held.named_at,
+        held.opened_by,
+        held.against,
     )
 
 

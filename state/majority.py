@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from state.decided import CLOSES, Verdict
 from state.episodes import Edge, Episode
 from state.fold_state import ASIDE, NAMED_MAX, Cluster, Side, SpellingCount
 from state.history import distinct
@@ -22,7 +23,11 @@ def fold_never_changing(
     observed earlier. `statements` are in the order of evidence.
     """
     counted = distinct(s for s in statements if s.votes and cluster_of(s) != ASIDE)
-    if not counted:
+    openings = [s for s in statements if s.verdict == Verdict.OPENED]
+    decided = max(openings, key=lambda s: (s.observed_at, s.observation_id), default=None)
+    if decided is not None and _is_void(decided, statements, cluster_of):
+        decided = None
+    if not counted and decided is None:
         return []
     said: dict[Side, list[Statement]] = {}
     for statement in counted:
@@ -38,9 +43,14 @@ def fold_never_changing(
         for side in said
         if side[1] and ((side[0], False) not in said or strength(side) < strength((side[0], False)))
     ]
+    standing.sort(key=lambda side: (*strength(side), side[0]))
+    if decided is not None:
+        side = (cluster_of(decided), True)
+        if side not in said:
+            return [_decided_alone(decided, counted, cluster_of)]
+        standing = [side, *(other for other in standing if other != side)]
     if not standing:
         return []
-    standing.sort(key=lambda side: (*strength(side), side[0]))
     held, denial = standing[0], (standing[0][0], False)
     rivals = standing[1:] + ([denial] if denial in said else [])
     rivals.sort(key=lambda side: (*strength(side), side[0], not side[1]))
@@ -62,6 +72,8 @@ def fold_never_changing(
         supported_by=[s.observation_id for s in said[held]][-NAMED_MAX:],
         dissented_by=[s.observation_id for s in dissenting][-NAMED_MAX:],
     )
+    if decided is not None:
+        episode.opened_by = decided.observation_id
     newest = max(s.place for s in said[held])
     episode.subject, episode.predicate = min(
         (s.subject, s.predicate) for s in said[held] if s.place == newest
@@ -69,6 +81,36 @@ def fold_never_changing(
     if episode.contested:
         episode.rivals = [(side, newest_spelling(said[side])) for side in rivals]
     return [episode]
+
+
+def _is_void(
+    decided: Statement, statements: Sequence[Statement], cluster_of: Callable[[Statement], Cluster]
+) -> bool:
+    """Whether a later decision closed what this one opened."""
+    return any(
+        s.verdict in CLOSES and cluster_of(s) == cluster_of(decided) and s.observed_at > decided.observed_at
+        for s in statements
+    )
+
+
+def _decided_alone(
+    decided: Statement, counted: Sequence[Statement], cluster_of: Callable[[Statement], Cluster]
+) -> Episode:
+    """The fact that a decision opened and that nobody supports."""
+    at = min([decided.effective_at, *(s.effective_at for s in counted)])
+    against = {(cluster_of(s), voter(s)) for s in counted if s.affirmed}
+    return Episode(
+        cluster=cluster_of(decided),
+        form=decided.form,
+        ordinal=0,
+        lo=Edge(at, decided.lo_granularity),
+        dissent=len(against),
+        spellings=[SpellingCount(decided.spelling, 0, decided.place)],
+        subject=decided.subject,
+        predicate=decided.predicate,
+        dissented_by=[s.observation_id for s in counted if s.affirmed][-NAMED_MAX:],
+        opened_by=decided.observation_id,
+    )
 
 
 def newest_spelling(statements: Sequence[Statement]) -> str | int | float | bool | None:

@@ -14,6 +14,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from state.counting import Counting
+from state.decided import (
+    Verdict,
+    edge_of,
+    enter_opening,
+    mark_opened,
+    note_closing,
+    reason_of,
+)
 from state.episodes import Ballot, Edge, Episode, Reason
 from state.fold_state import (
     AFTER_ALL,
@@ -106,15 +114,20 @@ class Fold(Counting):
         state.at = at
         speaking = group
         reports: Sequence[Statement] = ()
+        decisions: Sequence[Statement] = ()
         if self.history.has_aside:
             group = [s for s in group if self.history.cluster(s) != ASIDE]
             speaking = group
         if len(group) > 1 or (group and (group[0].is_late_end or not group[0].votes)):
             speaking = distinct(s for s in group if s.votes and not s.is_late_end)
             reports = distinct(s for s in group if s.votes and s.is_late_end and s.affirmed)
+            decisions = [s for s in group if s.verdict]
         ended: OpenFact | None = None
         if reports or (state.ends and state.ends[0].at == at):
             ended = self._end(at, reports, speaking)
+        if decisions:
+            self._decide(decisions)
+            ended = None
         if scheduled and speaking:
             self._follow_schedule(speaking)
             if state.open is None and ended is not None:
@@ -167,6 +180,46 @@ class Fold(Counting):
             or (held.endless_known is not None and held.endless_known >= at)
             or any(s.affirmed and self.history.cluster(s) == cluster for s in speaking)
         )
+
+    # -- decisions of people ----------------------------------------------------------------
+
+    def _decide(self, decisions: Sequence[Statement]) -> None:
+        """Close and open what people decided for this instant, the decision taken last counting last."""
+        state = self.state
+        taken = sorted(
+            decisions, key=lambda s: (s.observed_at, s.verdict == Verdict.OPENED, s.observation_id)
+        )
+        for statement in taken:
+            cluster = self.history.cluster(statement)
+            held = state.open
+            if statement.verdict != Verdict.OPENED:
+                if held is not None and held.cluster == cluster:
+                    self._close_by(held, statement, reason_of(statement))
+                note_closing(state, cluster, statement)
+                continue
+            if held is not None and held.cluster != cluster:
+                self._close_by(held, statement, Reason.SUPERSEDED)
+            enter_opening(state, cluster, statement)
+            state.recent.setdefault(cluster, True)
+            if state.open is None:
+                opened = self._open(cluster, edge_of(statement))
+                state.recent = {cluster: True}
+                mark_opened(opened, statement)
+                if self.closed and self.closed[-1].hi == edge_of(statement):
+                    form = state.clusters[cluster].first_form or ""
+                    self.closed[-1].follower = (form, opened.ordinal)
+
+    def _close_by(self, held: OpenFact, statement: Statement, reason: Reason) -> None:
+        if held.lo < statement.effective_at:
+            closed = self._close(held, edge_of(statement), reason, None)
+            closed.closed_by = (statement.observation_id, statement.observed_at)
+            self.state.recent = {}
+            return
+        # It began at this very instant, by a decision that was taken before: it never was.
+        self.state.open = None
+        self.state.clusters[held.cluster].n_facts -= 1
+        if self.closed and self.closed[-1].follower is not None and self.closed[-1].hi == edge_of(statement):
+            self.closed[-1].follower = None
 
     # -- votes ------------------------------------------------------------------------------
 
@@ -257,6 +310,8 @@ class Fold(Counting):
             if ended is not None:
                 state.recent = {cluster: True for cluster, _ in said}
             return
+        if best in state.decided and not self._outweighs_decision(best):
+            return
         stated = [s.lo_granularity for c, s in said if s.affirmed and c == best]
         opened = self._open(best, Edge(at, finest(stated) if stated else state.gap_edge or "day"))
         state.recent = {cluster: True for cluster, _ in said}
@@ -266,6 +321,11 @@ class Fold(Counting):
             self._carry(opened, during)
             self._discount(self.closed[-1], opened, during)
             state.recent[best] = True
+
+    def _outweighs_decision(self, cluster: Cluster) -> bool:
+        """Whether later votes for what a decision closed are enough to open it again: as many as a lead."""
+        votes = newest(self.state.clusters[cluster], True, self.policy.window, self.state.period_from)
+        return len(votes) >= self.policy.lead
 
     def _rivals(self, held: OpenFact) -> list[tuple[Side, Sequence[Vote]]]:
         """Standing other clusters and the denial of the held one, strongest first."""
@@ -293,7 +353,9 @@ class Fold(Counting):
             return
         own = newest(self.state.clusters[held.cluster], True, self.policy.window)
         n_for, n_held = seats((against, own), self.policy.window)
-        clean = n_for >= n_held and self._is_clean_switch(held, side, against, n_for)
+        clean = (
+            n_for >= n_held and held.opened_by is None and self._is_clean_switch(held, side, against, n_for)
+        )
         if not clean and n_for < n_held + self.policy.lead:
             return
         boundary = self._boundary(held, side, at, said)
@@ -417,7 +479,8 @@ class Fold(Counting):
     def _open(self, cluster: Cluster, lo: Edge) -> OpenFact:
         state = self.state
         found = state.clusters[cluster]
-        state.open = OpenFact(cluster, lo.at, lo.granularity, found.n_facts)
+        against = state.decided.get(cluster)
+        state.open = OpenFact(cluster, lo.at, lo.granularity, found.n_facts, against=against)
         found.n_facts += 1
         state.period_from = lo.at
         state.gap_edge = None
@@ -450,6 +513,8 @@ class Fold(Counting):
             predicate=held.predicate,
             supported_by=list(held.supported_by),
             dissented_by=list(held.dissented_by),
+            opened_by=held.opened_by,
+            against=held.against,
         )
 
     def judge_contest(self, episode: Episode) -> None:

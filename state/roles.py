@@ -129,7 +129,9 @@ def recount(
             enter_support(held, statement)
         episode.support = len({voter(s) for s in supporting})
         episode.dissent = len({(cluster_of(s), s.affirmed, voter(s)) for s in dissenting})
-        episode.observations, episode.spellings = held.observations, held.spellings
-        episode.subject, episode.predicate = held.subject, held.predicate
+        episode.observations = held.observations
+        if held.spellings or episode.opened_by is None:
+            episode.spellings = held.spellings
+            episode.subject, episode.predicate = held.subject, held.predicate
         episode.supported_by = held.supported_by
         episode.dissented_by = [s.observation_id for s in dissenting][-NAMED_MAX:]

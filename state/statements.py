@@ -28,7 +28,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=
     Instants are milliseconds since 1970, UTC. `valid_from` and `valid_to` are None where the
     observation gave none; `valid_to` is exclusive. `form` is the key of the typed object
     (`state.objects`), "" for a statement without object. `votes` is False for our own output fed
-    back (`origin`), which never counts for or against anything.
+    back (`origin`), which never counts for or against anything, and for decisions, which are no votes:
+    their `verdict` says what they do (`state.decided`), and `reason` why.
     """
 
     effective_at: Instant
@@ -51,6 +52,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=
     predicate: str
     recorded_at: Instant
     content_hash: str
+    verdict: str = ""
+    reason: str | None = None
 
     @property
     def place(self) -> Place:

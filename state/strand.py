@@ -8,7 +8,7 @@ older evidence lies in chunks (`state.chunks`). What is done with it is `state.f
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
@@ -16,6 +16,7 @@ import msgspec
 
 from state.changes import Published
 from state.chunks import Chunk, Chunks, saying_of
+from state.decided import Closing, Void
 from state.documents import KEPT_IN_USE, Document, Incomplete
 from state.episodes import Episode
 from state.evidence import takes_part
@@ -89,14 +90,27 @@ class StrandInUse:
         self._documents: dict[str, Document] = {}
         self._whole: dict[str, Document] = {}
 
-    def set_clusters(self, cluster_of: Callable[[str], Cluster] | None, *, has_aside: bool) -> None:
-        """Say which forms mean the same; None where each form is a cluster of its own."""
-        self.has_aside = has_aside
-        self._cluster_of = cluster_of if cluster_of is not None else _itself
-        if cluster_of is None:
-            self.cluster: Callable[[Statement], Cluster] = _form_of
+    def set_clusters(
+        self,
+        cluster_of: Callable[[str], Cluster] | None,
+        *,
+        has_aside: bool,
+        closings: Sequence[Closing] = (),
+        timeless: bool = False,
+    ) -> None:
+        """Say which forms mean the same (None: each form is a cluster), and what decisions closed."""
+        of_form = cluster_of if cluster_of is not None else _itself
+        self._cluster_of = of_form
+        self.has_aside = has_aside or bool(closings)
+        if closings:
+            void = Void(closings, of_form, timeless=timeless)
+            self.cluster: Callable[[Statement], Cluster] = lambda statement: (
+                ASIDE if void.covers(statement, of_form(statement.form)) else of_form(statement.form)
+            )
+        elif cluster_of is None:
+            self.cluster = _form_of
         else:
-            self.cluster = lambda statement: cluster_of(statement.form)
+            self.cluster = lambda statement: of_form(statement.form)
 
     # -- looking back -----------------------------------------------------------------------
 

@@ -50,7 +50,7 @@ def fold(
     ordered = sorted(statements, key=order)
     result = Folded([], {})
     for group, horizon in groups(ordered, predicate, cluster_of):
-        evidence = Evidence(group, lambda form: cluster_of.get(form, form))
+        evidence = Evidence(group, lambda form: cluster_of.get(form, form), timeless=predicate.never_changes)
         if predicate.never_changes:
             episodes = fold_never_changing(evidence.statements, evidence.cluster, policy)
         else:
@@ -81,8 +81,8 @@ def groups(
 
 
 def horizon_of(statements: Iterable[Statement]) -> Instant:
-    """The greatest observed_at of the statements that vote; 0 where none does."""
-    return Instant(max((s.observed_at for s in statements if s.votes), default=0))
+    """The greatest observed_at of the statements that vote or decide; 0 where none does."""
+    return Instant(max((s.observed_at for s in statements if s.votes or s.verdict), default=0))
 
 
 def fold_all(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from state.corrections import Invalidate, Supersede, Target
+from state.decided import statements_of
+from state.identity import claim_id
 from state.instants import DAY_MS, Instant, parse_instant
 from state.statements import ObservationId, Statement
 
@@ -50,3 +53,24 @@ def statement(
         recorded_at=Instant(observed),
         content_hash=id,
     )
+
+
+def decision(
+    correction_id: str, *, closes: str, at: int, decided_at: int, opens: str | None = None
+) -> list[Statement]:
+    """A decision as evidence: it closes one form and may open another, from `at` on."""
+    common = {"namespace": "default", "subject": "kim", "predicate": "p", "reason": "because"}
+    taken = {
+        "correction_id": correction_id,
+        "claim": claim_id("default", "kim", "p"),
+        "target": Target(form=closes),
+        "valid_at": Instant(at),
+        "granularity": "day",
+        "recorded_at": Instant(decided_at),
+        "decided_at": Instant(decided_at),
+        "content_hash": f"hash-{correction_id}",
+        **common,
+    }
+    if opens is None:
+        return statements_of(Invalidate(**taken), closes)
+    return statements_of(Supersede(form=opens, spelling=opens, **taken), closes)

@@ -15,6 +15,7 @@ from state.objects import type_object
 from state.predicates import Predicate
 from state.statements import Statement
 from streams.vectors import packaged
+from tests.builders import decision
 from tests.builders import statement as built
 from tests.kept import KeptClaim, facts_of
 from tests.property.test_fold_against_twin import histories
@@ -190,6 +191,39 @@ def test_a_batch_that_moved_clusters_and_died_is_applied_again_with_the_same_eve
 
         assert again == first
         assert live.facts() == facts_of(there, predicate, vectors)
+
+
+@given(
+    histories(max_size=14),
+    st.sampled_from(PREDICATES),
+    st.lists(
+        st.tuples(
+            st.integers(0, 12), st.integers(0, 12), st.sampled_from("abc"), st.sampled_from(["", *"abc"])
+        ),
+        max_size=3,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_decisions_in_any_order_of_arrival_leave_the_facts_of_all_the_evidence(
+    history: list[Statement],
+    predicate: Predicate,
+    decisions: list[tuple[int, int, str, str]],
+    chance: random.Random,
+) -> None:
+    left = [[s] for s in history]
+    for number, (at, decided_at, closes, opens) in enumerate(decisions):
+        taken = decision(f"x{number}", closes=closes, opens=opens or None, at=at, decided_at=decided_at)
+        left.insert(chance.randint(0, len(left)), taken)
+    live, there, gone = KeptClaim(predicate), [], set()
+    for batch in left:
+        there += batch
+        retracted = [s.observation_id for s in there if s.verdict and chance.random() < 0.05]
+        gone |= set(retracted)
+        live.apply(batch, retracted)
+
+        now = [s for s in there if s.observation_id not in gone]
+        assert live.facts() == facts_of(now, predicate)
+    assert live.apply(there) == []
 
 
 def worded_all(*words: str) -> list[Statement]:
