@@ -136,7 +136,12 @@ class _Groups:
 # -- presentation ---------------------------------------------------------------------------
 
 _REASONS: Final = ("direct over extracted", "higher confidence", "later valid_from", "smaller id")
-_TIES: Final = ("category", "confidence", "valid_from")
+_TIES: Final = (
+    "",
+    " (equal category)",
+    " (equal category and confidence)",
+    " (equal category, confidence and valid_from)",
+)
 
 
 def _rank(one: Standing) -> tuple[bool, float, int, AssertionId]:
@@ -150,6 +155,5 @@ def _ranked(book: Book, members: list[Standing]) -> Dispute:
     # What is preferred is a value: the runner-up is the best that says something else.
     rival = next((one for one in members if book.side(one.assertion) != side), members[1])
     decides = next(n for n, (a, b) in enumerate(zip(_rank(best), _rank(rival), strict=True)) if a != b)
-    equal = f" (equal {' and '.join(_TIES[:decides])})" if decides else ""
-    basis = f"{_REASONS[decides]}{equal}; the conflict remains unresolved"
+    basis = f"{_REASONS[decides]}{_TIES[decides]}; the conflict remains unresolved"
     return Dispute(members=tuple(one.assertion.assertion_id for one in members), basis=basis)

@@ -130,6 +130,7 @@ class FoldState(msgspec.Struct, array_like=True):
     """Everything the fold knows after the instant `at`.
 
     `decided` are the clusters that a decision closed and none opened again, each with that decision.
+    `cycle` is the newest one whose votes were met, where votes are counted by cycle.
     """
 
     at: Instant = BEFORE_ALL
@@ -143,6 +144,7 @@ class FoldState(msgspec.Struct, array_like=True):
     reports: list[Report] = []
     last_fact: FactId | None = None
     decided: dict[Cluster, ObservationId] = {}
+    cycle: int = 0
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode

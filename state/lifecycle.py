@@ -30,7 +30,7 @@ from state.identity import ClaimId
 from state.instants import Instant
 from state.links import Verdicts
 from state.predicates import Predicate
-from state.statements import ObservationId, Spelling
+from state.statements import ObservationId, Spelling, document_of
 
 
 class Life(enum.StrEnum):
@@ -193,7 +193,7 @@ def _state(
         confidence=newest.confidence,
         extracted=newest.extracted,
         decided_by=assertion.decided_by,
-        ended_by=None if end is None else end.by or None,
+        ended_by=None if end is None else _in_words(end),
         reason=None if decided is None else decided.decision.reason,
         preferred=None if dispute is None else dispute.preferred,
         basis=None if dispute is None else dispute.basis,
@@ -205,6 +205,13 @@ def _state(
 def _last_end(begun: Sequence[tuple[Piece, End]]) -> End:
     """The end of what held last; of several at one instant the first cause. A piece may end unbegun."""
     return min(begun, key=lambda one: (-max(one[0].lo, one[1].at), one[1].cause, one[1].by))[1]
+
+
+def _in_words(end: End) -> str | None:
+    """Who or what ended it: a correction, a document (or an observation without one), the fold's reason."""
+    if end.cause is not Cause.REPLACED:
+        return end.by or None
+    return document_of(end.by)[1] if end.by.startswith("d") else end.by[1:]
 
 
 def _shown_span(ended: Sequence[tuple[Piece, End]], valid_at: Instant) -> tuple[Instant, Instant]:

@@ -40,7 +40,7 @@ from state.fold_state import (
 from state.history import History, distinct
 from state.instants import Granularity, Instant
 from state.statements import Statement, voter
-from state.votes import cast, latest, newest, seats, withdraw
+from state.votes import cast, clear_votes, latest, newest, seats, withdraw
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,16 @@ class Policy:
     """The settings of the fold; a change of any is a change of every fact, so it carries a version.
 
     `window` and `lead` count votes; `contested_above` is a share of them in hundredths, so that the
-    comparison is exact. A window of `state.votes.ALL_VOTES` leaves no vote out.
+    comparison is exact. A window of `state.votes.ALL_VOTES` leaves no vote out. With `by_cycle` only the
+    votes of the newest cycle count, and a share above `contested_above` alone ends a fact: the rule of
+    batch-wise systems, under which facts depend on when evidence arrived (docs/consolidation.md).
     """
 
     window: int = 5
     contested_above: int = 40
     lead: int = 2
     version: str = "1"
+    by_cycle: bool = False
 
 
 @dataclass(slots=True)
@@ -229,9 +232,13 @@ class Fold(Counting):
         found = state.clusters.get(cluster)
         if found is None:
             found = state.clusters[cluster] = ClusterState()
+        if self.policy.by_cycle and statement.cycle > state.cycle:
+            state.cycle = statement.cycle
+            clear_votes(state.clusters.values())
         affirmed, place = statement.affirmed, statement.place
         who, ends_at = voter(statement), statement.valid_to
-        cast(found, affirmed, Vote(place, who, ends_at), self.policy.window)
+        if statement.cycle == state.cycle or not self.policy.by_cycle:
+            cast(found, affirmed, Vote(place, who, ends_at), self.policy.window)
         if ends_at is not None:
             granularity = statement.hi_granularity or "day"
             insort(state.ends, End(ends_at, cluster, affirmed, who, place, granularity))
@@ -353,16 +360,24 @@ class Fold(Counting):
             return
         own = newest(self.state.clusters[held.cluster], True, self.policy.window)
         n_for, n_held = seats((against, own), self.policy.window)
-        clean = (
-            n_for >= n_held and held.opened_by is None and self._is_clean_switch(held, side, against, n_for)
-        )
-        if not clean and n_for < n_held + self.policy.lead:
+        clean = self._may_switch(held, n_for, n_held) and self._is_clean_switch(held, side, against, n_for)
+        if not clean and not self._is_enough(n_for, n_held):
             return
         boundary = self._boundary(held, side, at, said)
         if boundary is not None:
             spelling = self.state.clusters[side[0]].spelling
             ballot = Ballot(side[0], spelling, not side[1], n_for, n_held, clean, *against[-1].place)
             self._replace(held, side, boundary, ballot, at, said)
+
+    def _is_enough(self, n_for: int, n_held: int) -> bool:
+        """Whether a rival's votes alone end the fact, whenever they were cast."""
+        if self.policy.by_cycle:
+            return n_for * 100 > self.policy.contested_above * (n_for + n_held)
+        return n_for >= n_held + self.policy.lead
+
+    def _may_switch(self, held: OpenFact, n_for: int, n_held: int) -> bool:
+        """Whether a clean switch would do: never against what a person decided."""
+        return n_for >= n_held and held.opened_by is None and not self.policy.by_cycle
 
     def _is_clean_switch(self, held: OpenFact, side: Side, against: Sequence[Vote], n_for: int) -> bool:
         """All votes that count are later than the fact's last statement, one from a fresh document."""

@@ -29,7 +29,8 @@ class Statement(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=
     observation gave none; `valid_to` is exclusive. `form` is the key of the typed object
     (`state.objects`), "" for a statement without object. `votes` is False for our own output fed
     back (`origin`), which never counts for or against anything, and for decisions, which are no votes:
-    their `verdict` says what they do (`state.decided`), and `reason` why.
+    their `verdict` says what they do (`state.decided`), and `reason` why. `cycle` is the one in which it
+    arrived, kept only where votes are counted by cycle (`Policy.by_cycle`).
     """
 
     effective_at: Instant
@@ -54,6 +55,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=
     content_hash: str
     verdict: str = ""
     reason: str | None = None
+    cycle: int = 0
 
     @property
     def place(self) -> Place:

@@ -9,7 +9,7 @@ window of `ALL_VOTES` that is one for each voter.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from state.fold_state import BEFORE_ALL, LONG_AGO, ClusterState, Vote
@@ -61,6 +61,13 @@ def withdraw(cluster: ClusterState, affirmed: bool, who: str, place: Place, ends
     """Let one bounded statement end: its voter falls back to an older one, or leaves."""
     bounded = cluster.bounded_affirmed if affirmed else cluster.bounded_denied
     bounded[:] = [v for v in bounded if (v.who, v.place, v.ends_at) != (who, place, ends_at)]
+
+
+def clear_votes(clusters: Iterable[ClusterState]) -> None:
+    """Forget all votes; what statements said of validity, spellings and marks stays."""
+    for cluster in clusters:
+        for votes in (cluster.affirmed, cluster.denied, cluster.bounded_affirmed, cluster.bounded_denied):
+            votes.clear()
 
 
 def newest(cluster: ClusterState, affirmed: bool, window: int, since: Instant = BEFORE_ALL) -> list[Vote]:

@@ -21,14 +21,18 @@ from state.similarity import Vectors
 from state.statements import Statement
 from state.timeline import fold
 
+DEFAULT = Policy()
 NAMES = ("default", "kim", "p")
 
 
 class KeptClaim:
     """Applies batches to one claim. It is read anew from its bytes every third batch, else kept in use."""
 
-    def __init__(self, predicate: Predicate, vectors: Vectors | None = None) -> None:
+    def __init__(
+        self, predicate: Predicate, vectors: Vectors | None = None, policy: Policy = DEFAULT
+    ) -> None:
         self.predicate = predicate
+        self.policy = policy
         self.vectors = vectors
         self.pieces: dict[bytes, bytes] = {}
         namespace, subject, name = NAMES
@@ -56,7 +60,7 @@ class KeptClaim:
         if self._live is None or self.epoch % 3 == 0:
             model = None if self.vectors is None else self.vectors.model
             self._live = LiveClaim(
-                claims.decode(self.stored), predicate=self.predicate, policy=Policy(), model=model
+                claims.decode(self.stored), predicate=self.predicate, policy=self.policy, model=model
             )
         shelf = Shelf(self.pieces.get)
         wanted = self._live.wanted(arrivals, shelf)
@@ -113,12 +117,15 @@ def content(fact: Fact) -> dict[str, object]:
 
 
 def facts_of(
-    statements: Sequence[Statement], predicate: Predicate, vectors: Vectors | None = None
+    statements: Sequence[Statement],
+    predicate: Predicate,
+    vectors: Vectors | None = None,
+    policy: Policy = DEFAULT,
 ) -> list[dict[str, object]]:
     """The facts that all of the evidence gives when it is clustered and folded at once."""
     about = About(claim_id(*NAMES), NAMES[0], predicate.declared)
     clusters = {} if vectors is None else clusters_of(statements, vectors)
-    folded = fold(statements, predicate, Policy(), clusters)
+    folded = fold(statements, predicate, policy, clusters)
     return contents(build(about, episode) for episode in folded.episodes)
 
 

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from state import claim as claims
 from state import clusters, folding, forms, tail
 from state.objects import type_object
+from state.periods import Policy
 from state.predicates import Predicate
 from state.statements import Statement
+from state.votes import ALL_VOTES
 from streams.vectors import packaged
 from tests.builders import decision
 from tests.builders import statement as built
@@ -224,6 +226,27 @@ def test_decisions_in_any_order_of_arrival_leave_the_facts_of_all_the_evidence(
         now = [s for s in there if s.observation_id not in gone]
         assert live.facts() == facts_of(now, predicate)
     assert live.apply(there) == []
+
+
+@given(
+    histories(max_size=16),
+    st.sampled_from(PREDICATES[:2]),
+    st.lists(st.integers(1, 4), min_size=16, max_size=16),
+    st.randoms(use_true_random=False),
+)
+def test_votes_by_cycle_leave_the_facts_of_all_the_evidence_with_its_cycles(
+    history: list[Statement], predicate: Predicate, cycles: list[int], chance: random.Random
+) -> None:
+    policy = Policy(window=ALL_VOTES, by_cycle=True, version="by-cycle")
+    left = [msgspec.structs.replace(s, cycle=n) for s, n in zip(history, cycles, strict=False)]
+    live, there = KeptClaim(predicate, policy=policy), []
+    while left:
+        n = chance.randint(1, 3)
+        batch, left = left[:n], left[n:]
+        there += batch
+        live.apply(batch)
+
+        assert live.facts() == facts_of(there, predicate, policy=policy)
 
 
 def worded_all(*words: str) -> list[Statement]:

@@ -42,12 +42,14 @@ def test_what_is_no_vote_window_is_refused_with_what_it_may_be(
 
     assert (
         str(refused.value)
-        == f"FACTDRIFT_VOTE_WINDOW is {text!r}, expected a number of votes from 1 on, or all."
+        == f"FACTDRIFT_VOTE_WINDOW is {text!r}, expected a number of votes from 1 on, all or cycle."
     )
 
 
-def test_votes_by_cycle_are_refused_because_there_are_no_cycles_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_votes_by_cycle_are_a_policy_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTDRIFT_VOTE_WINDOW", "cycle")
 
-    with pytest.raises(BadSetting, match=r"=cycle is not available: this release has no cycles"):
-        Settings()
+    policy = composition.policy(Settings())
+
+    assert policy.by_cycle
+    assert policy.version == "1+window=cycle,contested=40"
