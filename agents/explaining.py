@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agents.claims import ClaimRead
+from state.decided import OPENING
 from state.explanation import Explanation, Placed
 from state.facts import About, build, state_at
 from state.instants import Instant, format_instant
@@ -87,6 +88,23 @@ def _fact(read: ClaimRead, explanation: Explanation, place: int, now: Instant) -
         "decision": None if explained.decision is None else _weighing(explanation, explained.decision),
         "standing": None if explained.standing is None else _weighing(explanation, explained.standing),
         "followed_by": explained.follower,
+        "decided_by": {
+            "closed": _taken(explained.closed_by),
+            "opened": _taken(explained.opened_by),
+            "against": _taken(explained.against),
+        },
+    }
+
+
+def _taken(decision: Statement | None) -> dict[str, Any] | None:
+    """A decision of a person, by its id."""
+    if decision is None:
+        return None
+    return {
+        "correction_id": decision.observation_id.removesuffix(OPENING),
+        "reason": decision.reason,
+        "decided_at": format_instant(decision.observed_at),
+        "valid_at": format_instant(decision.effective_at),
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agents.wording import Words, count, few, joined, more, sentence, text, votes, word
+from state.decided import OPENING
 from state.episodes import Reason
 from state.explanation import Apart, Explained, Explanation, How
 from state.fold_state import Side
@@ -20,6 +21,11 @@ FACTS_SHOWN = 8  # the newest; a claim that flaps has hundreds
 
 APART = {
     Apart.FED_BACK: ("came out of factdrift itself and never votes",) * 2,
+    Apart.DECISION: ("is a decision, which is no vote", "are decisions, which are no votes"),
+    Apart.VOID: (
+        "was said before a decision closed this value",
+        "were said before a decision closed their value",
+    ),
     Apart.FITS_SEVERAL: (
         "is a coarse date that fits several others, and takes no side",
         "are coarse dates that fit several others, and take no side",
@@ -102,6 +108,11 @@ class Telling(Words):
     def _beginning(self, fact: Explained, place: int, told: set[int] | frozenset[int]) -> Iterator[str]:
         opening = fact.opening
         by = self.sources(reversed(opening.votes))
+        if opening.how is How.DECIDED:
+            yield f"It was decided, {self._taken(opening.votes[0])}. A decision is no vote."
+            return
+        if fact.against is not None:
+            yield f"This goes against a decision, {self._taken(fact.against)}: it was said again since."
         if opening.how is How.MAJORITY:
             yield "This never changes, so there is one fact, by plain majority over all documents."
             return
@@ -160,6 +171,9 @@ class Telling(Words):
             return
         at, by = self.when(episode.hi.at, episode.hi.granularity), self.sources(fact.hi_set_by)
         ends = "It ends" if episode.hi.at > self.now else "It ended"
+        if fact.closed_by is not None:
+            yield f"{ends} on {at} by a decision, {self._taken(fact.closed_by)}."
+            return
         if episode.ballot is None:
             if any(s.valid_to == episode.hi.at for s in fact.hi_set_by):
                 yield f"{ends} on {at} as stated by {by}; nobody says that it goes on."
@@ -180,6 +194,12 @@ class Telling(Words):
         )
         if self.day(fact.decision.at) != self.day(episode.hi.at):
             yield f"It was decided by what was said for {self.day(fact.decision.at)}."
+
+    def _taken(self, decision: Statement) -> str:
+        """A decision: when it was taken, its id, and the reason that was given."""
+        name = decision.observation_id.removesuffix(OPENING)
+        reason = f": “{decision.reason}”" if decision.reason else ""
+        return f"taken {self.day(decision.observed_at)} ({name}{reason})"
 
     def _count(self, weighing: Weighing) -> str:
         """Why the top rival won, in numbers."""
@@ -228,6 +248,8 @@ class Telling(Words):
             why = f"a fact ends only where somebody votes for its rival, and {rival} has come so far since"
         elif lead < 0:
             why = f"{rival} has {duel.n_for} to {duel.n_held} {self.of_newest(duel.n_for + duel.n_held)}"
+        elif fact.opened_by is not None:
+            why = f"a decision opened it, and {rival} is not {word(self.explanation.policy.lead)} ahead"
         else:
             ahead = f"is only {word(lead)} ahead" if lead else f"has only as many as {held}"
             behind = f"not all of its votes are later than the last for {held}"

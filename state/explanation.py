@@ -28,12 +28,15 @@ class How(enum.StrEnum):
     SCHEDULED = "scheduled"
     REPORTED = "reported"
     MAJORITY = "majority"
+    DECIDED = "decided"
 
 
 class Apart(enum.StrEnum):
     """Why a statement is neither for nor against any fact (DESIGN 4.9)."""
 
     FED_BACK = "fed_back"
+    DECISION = "decision"
+    VOID = "void"
     FITS_SEVERAL = "fits_several"
     LATE_REPORT = "late_report"
     NOTHING_TO_DENY = "nothing_to_deny"
@@ -60,7 +63,8 @@ class Explained:
 
     `lo_set_by` and `hi_set_by` are the statements that date its bounds. `decision` is the weighing that
     ended it, None where none did. `standing` is the weighing of the open fact at the end of the evidence.
-    `follower` is the index of the fact that took its place.
+    `follower` is the index of the fact that took its place. `closed_by` and `opened_by` are the decisions
+    of people that ended and began it, `against` one that had closed its value before.
     """
 
     episode: Episode
@@ -74,6 +78,9 @@ class Explained:
     decision: Weighing | None
     standing: Weighing | None
     follower: int | None
+    closed_by: Statement | None = None
+    opened_by: Statement | None = None
+    against: Statement | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,6 +312,34 @@ def _is_denied(said: Wording, positions: frozenset[int]) -> bool:
     return any(said.stems[position] in said.denied for position in positions)
 
 
+_CANCELLING: Final = frozenset(
+    ("stopped", "stops", "stopping", "quit", "quits", "ceased", "almost", "nearly")
+)
+
+
+def _cancel(left: _Traits, right: _Traits) -> str | None:
+    """One says that what the other says is over, or not quite so: "stopped smoking", "almost finished"."""
+    a, b = left.wording, right.wording
+    ours, theirs = _cancelled(a), _cancelled(b)
+    if bool(ours) == bool(theirs):
+        return None
+    said = b if ours else a
+    is_cancelled = not (ours | theirs).isdisjoint(said.content) and _agree(a.content, b.content)
+    return "negation" if is_cancelled else None
+
+
+def _cancelled(said: Wording) -> frozenset[str]:
+    """The stems behind a word that ends or weakens what follows; "almost 30" is a number, and about that."""
+    found = {
+        said.next_stems[at]
+        for at, (word, following) in enumerate(
+            itertools.zip_longest(said.words, said.words[1:], fillvalue="")
+        )
+        if word in _CANCELLING and not following[:1].isdigit()
+    }
+    return frozenset(found) - {""}
+
+
 def _direction(left: _Traits, right: _Traits) -> str | None:
     """The same words, but another one behind a word of direction."""
     a, b = left.wording, right.wording
@@ -538,6 +566,7 @@ _TEXT_GUARDS: Final = (
     _figure,
     _negation,
     _contrast,
+    _cancel,
     _names,
     _qualifier,
     _direction,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
+from state.decided import Void, closings_of
 from state.episodes import Episode, Reason, Role
 from state.explanation import Apart, Explained, Explanation, How, Opening, Placed
 from state.fold_state import ASIDE, Cluster, Side
@@ -39,7 +40,7 @@ def explain(
         predicate=predicate,
         policy=policy,
         facts=facts,
-        placed=_placed(ordered, folded, place_of, cluster),
+        placed=_placed(ordered, folded, place_of, cluster_of, timeless=predicate.never_changes),
         cluster_of=cluster_of,
         weighings=tuple(trace.weighings),
         choices=tuple(trace.choices),
@@ -51,8 +52,15 @@ def _placed(
     ordered: Sequence[Statement],
     folded: Folded,
     place_of: Mapping[int, int],
-    cluster: Callable[[Statement], Cluster],
+    cluster_of: Mapping[str, Cluster],
+    *,
+    timeless: bool,
 ) -> tuple[Placed, ...]:
+    def cluster(statement: Statement) -> Cluster:
+        found = cluster_of.get(statement.form, statement.form)
+        return _VOID if void.covers(statement, found) else found
+
+    void = Void(closings_of(ordered), lambda form: cluster_of.get(form, form), timeless=timeless)
     counting = {restatement_key(s): s.observation_id for s in distinct(s for s in ordered if s.votes)}
     found = []
     for s in ordered:
@@ -70,13 +78,21 @@ def _placed(
 
 
 def _why_apart(statement: Statement, cluster: Cluster) -> Apart:
+    if statement.verdict:
+        return Apart.DECISION
     if not statement.votes:
         return Apart.FED_BACK
+    if cluster == _VOID:
+        return Apart.VOID
     if cluster == ASIDE:
         return Apart.FITS_SEVERAL
     if statement.is_late_end:
         return Apart.LATE_REPORT
     return Apart.NO_FACT_THEN if statement.affirmed else Apart.NOTHING_TO_DENY
+
+
+_VOID = "\x00void"
+"""Stands for the cluster of what a decision made void, where a reason is looked for."""
 
 
 class _Facts:
@@ -111,6 +127,7 @@ class _Facts:
         for n, episode in enumerate(self.episodes):
             if episode.lo is not None:
                 self.starting.setdefault(episode.lo.at, []).append(n)
+        self.taken = {s.observation_id: s for s in ordered if s.verdict}
         self.horizon_bare = horizon_of(s for s in ordered if not s.form)
         self.horizon = horizon_of(s for s in ordered if s.form)
 
@@ -122,7 +139,7 @@ class _Facts:
         episode = self.episodes[place]
         key = None if episode.lo is None else (episode.cluster, episode.lo.at)
         standing = None if key is None or episode.reason is Reason.WITHDRAWN else self.standings.get(key)
-        if self.predicate.never_changes:
+        if self.predicate.never_changes and episode.support:
             standing = _majority(episode, self.counted, self.cluster)
         return Explained(
             episode=episode,
@@ -136,6 +153,9 @@ class _Facts:
             decision=None if key is None or episode.ballot is None else self.decisions.get(key),
             standing=standing,
             follower=self._follower(place),
+            closed_by=None if episode.closed_by is None else self.taken.get(episode.closed_by[0]),
+            opened_by=None if episode.opened_by is None else self.taken.get(episode.opened_by),
+            against=None if episode.against is None else self.taken.get(episode.against),
         )
 
     def _side(self, role: Role, place: int) -> tuple[Statement, ...]:
@@ -165,6 +185,8 @@ class _Facts:
 
     def _opening(self, place: int) -> Opening:
         episode = self.episodes[place]
+        if episode.opened_by is not None:
+            return Opening(How.DECIDED, (self.taken[episode.opened_by],), None, None)
         if self.predicate.never_changes:
             return Opening(How.MAJORITY, tuple(reversed(self._side(Role.SUPPORT, place))), None, None)
         support = self._side(Role.SUPPORT, place)
