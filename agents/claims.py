@@ -14,17 +14,19 @@ import msgspec
 
 from agents import composition
 from agents.consolidation import CLAIMS_TABLE, PIECES_TABLE, SUBJECTS_TABLE, Subject
-from state import claim as claims
-from state.claim import Claim, LiveClaim, layout_of
+from state import stored_claim as claims
+from state.claim import LiveClaim
 from state.clusters import Form
 from state.errors import FactdriftError
 from state.fold_state import Cluster
 from state.identity import claim_id
 from state.names import normalise, normalise_predicate
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
+from state.similarity import model_of
 from state.statements import Statement
+from state.stored_claim import Claim, layout_of
 from streams.embedded import EmbeddedStore
 from streams.settings import Settings
 
@@ -68,8 +70,7 @@ def read_claim(
     if stored is None:
         raise NoSuchClaim(_nothing_found(store, subject, predicate, namespace))
     claim = claims.decode(stored)
-    vectors = composition.vectors(settings)
-    model = None if vectors is None else vectors.model
+    model = model_of(claim.forms.model)  # the one that decided, whatever is set today
     declared = _as_stored(composition.registry(settings.predicates).get(claim.predicate), claim)
     policy = composition.policy(settings)
     live = LiveClaim(claim, predicate=declared, policy=policy, model=model)

@@ -7,26 +7,31 @@ module reads and writes the tables, and turns changes into events.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 import structlog
 
+from agents.deciding import decide, origin_of
 from agents.following import Folded, Follower, Touched
-from state import claim as claims
-from state.claim import Claim, Duplicate, LiveClaim, Outcome
+from state import stored_claim as claims
+from state.claim import Duplicate, LiveClaim, Outcome
+from state.corrections import Invalidate, Supersede
 from state.cycles import Clock, Tick
+from state.facts import Fact
 from state.identity import ClaimId
-from state.observations import Observation, Retract
-from state.periods import Policy
+from state.observations import Observation, Recluster, Retract
+from state.policy import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
 from state.similarity import Vectors, VectorsUnavailable
 from state.statements import Statement
+from state.stored_claim import Claim
 from streams.codec import Batch, Entry, decode_batch
 from streams.host import Agent, Effects, Output, Record, State, Tables, Write
-from streams.keys import Offset, Partition, key, subject_key
+from streams.keys import key, subject_key
 from streams.topics import Topic
 from streams.wire import dead_letter, fact_event, fact_fields, observation_fields, to_json
 
@@ -53,6 +58,8 @@ class Arrivals(msgspec.Struct):
     statements: list[Statement] = []
     entries: dict[str, Entry] = {}
     retracted: list[str] = []
+    recluster: bool = False
+    decisions: list[Supersede | Invalidate] = []
 
 
 _encode_subject: Final = msgspec.msgpack.Encoder().encode
@@ -92,11 +99,13 @@ def consolidation(
     policy: Policy,
     vectors: Vectors | None = None,
     followers: Sequence[Follower] = (),
+    early: Sequence[str] = (),
 ) -> Agent:
     """The consolidation agent, with the registry of predicates and the policy that it folds by.
 
     `vectors` say which texts mean the same; without them only equal normal forms do. `followers` take in
-    each record after its facts are folded, in their order.
+    each record after its facts are folded, in their order; `early` are those of their tables that are
+    durable before all others.
     """
     held = LiveClaims()
 
@@ -104,17 +113,20 @@ def consolidation(
         effects = Effects()
         tables = _Overlay(state, held, predicate_of, policy, vectors)
         for record in records:
-            batch = decode_batch(record.value)
-            folded = _consolidate(tables, record, batch, effects)
+            folded = _consolidate(tables, record)
             for follower in followers:
-                effects.outputs.extend(follower.follow(tables.kept, folded))
-            _move_clock(tables.kept, record, batch)
+                found = follower.follow(tables.kept, folded)
+                folded = replace(folded, outputs=[*folded.outputs, *found]) if found else folded
+            effects.outputs.extend(folded.outputs)
+            if folded.moved != folded.clock:
+                tables.kept.put(CLOCK_TABLE, CLOCK_KEY, _encode_clock(folded.moved))
         effects.writes.extend(tables.writes())
         return effects
 
-    kept = {table: None for follower in followers for table in follower.tables}
-    first = (SUBJECTS_TABLE, PIECES_TABLE, CLOCK_TABLE, *kept)
-    return Agent("consolidation", (Topic.BY_CLAIM,), (first, (CLAIMS_TABLE,)), apply)
+    kept = [table for follower in followers for table in follower.tables if table not in early]
+    between = (SUBJECTS_TABLE, PIECES_TABLE, *dict.fromkeys(kept))
+    stages = (tuple(early), between, (CLAIMS_TABLE, CLOCK_TABLE))
+    return Agent("consolidation", (Topic.BY_CLAIM,), tuple(stage for stage in stages if stage), apply)
 
 
 def clock_of(tables: Tables) -> Clock:
@@ -123,14 +135,12 @@ def clock_of(tables: Tables) -> Clock:
     return Clock() if stored is None else _decode_clock(stored)
 
 
-def _move_clock(tables: Tables, record: Record, batch: Batch) -> None:
-    """A tick begins the next cycle; one that was sent again changes nothing."""
+def _moved(clock: Clock, batch: Batch) -> Clock:
+    """The clock after a batch; a tick that was sent again moves nothing."""
     for entry in batch.entries:
-        tick = entry.usable
-        if not isinstance(tick, Tick) or tables.applied(CLOCK_TABLE, CLOCK_KEY, record):
-            continue
-        if tick.number > clock_of(tables).number:
-            tables.put(CLOCK_TABLE, CLOCK_KEY, _encode_clock(Clock(tick.number, tick.now)))
+        if isinstance(entry.usable, Tick):
+            clock = clock.after(entry.usable)
+    return clock
 
 
 class _Overlay:
@@ -181,6 +191,13 @@ class _Overlay:
             self.subjects[table_key] = Subject() if stored is None else _decode_subject(stored)
         return table_key, self.subjects[table_key]
 
+    def facts(self, namespace: str, subject: str) -> Iterator[tuple[Claim, Fact]]:
+        """The open facts of a subject, each with its claim."""
+        for claim_id in self.subject(namespace, subject)[1].claims:
+            live = self.claim(claim_id)[1]
+            if live is not None:
+                yield from ((live.claim, fact) for fact in live.open_facts(self.shelf))
+
     def writes(self) -> list[Write]:
         found = [
             Write(SUBJECTS_TABLE, table_key, _encode_subject(self.subjects[table_key]))
@@ -196,14 +213,20 @@ class _Overlay:
         return found + self.kept.writes()
 
 
-def _consolidate(tables: _Overlay, record: Record, batch: Batch, effects: Effects) -> Folded:
+def _consolidate(tables: _Overlay, record: Record) -> Folded:
     """Apply one internal record to every claim that it touches."""
+    batch = decode_batch(record.value)
     clock = clock_of(tables.kept)
+    outputs: list[Output] = []
     open_claims: list[tuple[bytes, LiveClaim, Arrivals]] = []
-    for claim_id, arrivals in _by_claim(tables, batch).items():
+    for claim_id, arrivals in _by_claim(tables, batch, clock).items():
         table_key, live = tables.claim(claim_id)
         if tables.applied(CLAIMS_TABLE, table_key, record):
             continue
+        if arrivals.decisions:
+            found, letters = decide(live, arrivals.decisions, arrivals.entries, tables.shelf, record)
+            arrivals.statements.extend(found)
+            outputs.extend(letters)
         if live is None:
             if arrivals.about is None:
                 continue
@@ -214,18 +237,24 @@ def _consolidate(tables: _Overlay, record: Record, batch: Batch, effects: Effect
     touched = []
     for (table_key, live, arrivals), vectors in zip(open_claims, embedded, strict=True):
         outcome = live.apply(
-            arrivals.statements, arrivals.retracted, tables.shelf, epoch=record.offset, vectors=vectors
-        )
+            arrivals.statements, arrivals.retracted, tables.shelf,
+            epoch=record.offset, vectors=vectors, recluster=arrivals.recluster,
+        )  # fmt: skip
         if outcome.changed:
             tables.dirty_claims.add(table_key)
-        effects.outputs.extend(_outputs(live.claim, outcome, arrivals, record, tables.policy, clock))
-        touched.append(Touched(live.claim, outcome.changes, arrivals.statements, arrivals.retracted))
-    return Folded(record, batch, touched, clock)
+        outputs.extend(_outputs(live.claim, outcome, arrivals, record, tables.policy, clock))
+        touched.append(
+            Touched(live.claim, outcome.changes, arrivals.statements, arrivals.retracted, outcome.arrived)
+        )
+    return Folded(record, batch, touched, clock, _moved(clock, batch), outputs, tables.facts)
 
 
 def _embed(tables: _Overlay, touched: Sequence[tuple[bytes, LiveClaim, Arrivals]]) -> list[dict[str, bytes]]:
     """Vectors for the texts that need one, in one call for the whole record."""
-    wanted = [live.wanted(arrivals.statements, tables.shelf) for _, live, arrivals in touched]
+    wanted = [
+        live.wanted(arrivals.statements, tables.shelf, recluster=arrivals.recluster)
+        for _, live, arrivals in touched
+    ]
     texts = sorted({text for forms in wanted for text in forms.values()})
     if not texts or tables.vectors is None:
         return [{} for _ in wanted]
@@ -238,7 +267,7 @@ def _embed(tables: _Overlay, touched: Sequence[tuple[bytes, LiveClaim, Arrivals]
     return [{form: vector_of[text] for form, text in forms.items()} for forms in wanted]
 
 
-def _by_claim(tables: _Overlay, batch: Batch) -> dict[ClaimId, Arrivals]:
+def _by_claim(tables: _Overlay, batch: Batch, clock: Clock) -> dict[ClaimId, Arrivals]:
     """The batch by claim, in order of first appearance; a retract goes to every claim of its subject."""
     found: dict[ClaimId, Arrivals] = {}
     for entry in batch.entries:
@@ -250,10 +279,19 @@ def _by_claim(tables: _Overlay, batch: Batch) -> dict[ClaimId, Arrivals]:
                     about=(usable.namespace, usable.subject, usable.predicate)
                 )
             arrivals.about = (usable.namespace, usable.subject, usable.predicate)
-            arrivals.statements.append(usable.statement)
+            statement = usable.statement
+            if tables.policy.by_cycle:
+                statement = msgspec.structs.replace(statement, cycle=clock.cycle)
+            arrivals.statements.append(statement)
             arrivals.entries[usable.statement.content_hash] = entry
         elif isinstance(usable, Retract):
             _retract(tables, usable, found)
+        elif isinstance(usable, Recluster):
+            found.setdefault(usable.claim, Arrivals()).recluster = True
+        elif isinstance(usable, Supersede | Invalidate):
+            arrivals = found.setdefault(usable.claim, Arrivals())
+            arrivals.decisions.append(usable)
+            arrivals.entries[usable.content_hash] = entry
     return found
 
 
@@ -326,14 +364,7 @@ def _duplicate_letter(
     origin, content = record, None
     if entry is not None:
         content = entry.usable.content if isinstance(entry.usable, Observation) else None
-        origin = Record(
-            Topic(entry.topic),
-            Partition(entry.partition),
-            Offset(entry.offset),
-            None,
-            b"",
-            record.recorded_at,
-        )
+        origin = origin_of(entry, record)
     letter = dead_letter(
         origin,
         "duplicate_id",

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agents.claims import ClaimRead
-from state.decided import OPENING
+from state.decided import retracted_by
 from state.explanation import Explanation, Placed
 from state.facts import About, build, state_at
 from state.instants import Instant, format_instant
@@ -101,7 +101,7 @@ def _taken(decision: Statement | None) -> dict[str, Any] | None:
     if decision is None:
         return None
     return {
-        "correction_id": decision.observation_id.removesuffix(OPENING),
+        "correction_id": retracted_by(decision),
         "reason": decision.reason,
         "decided_at": format_instant(decision.observed_at),
         "valid_at": format_instant(decision.effective_at),

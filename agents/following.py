@@ -7,14 +7,15 @@ crash is the host's business.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from state.changes import Change
-from state.claim import Claim
 from state.cycles import Clock
-from state.statements import Statement
+from state.facts import Fact
+from state.statements import ObservationId, Statement
+from state.stored_claim import Claim
 from streams.codec import Batch
 from streams.host import Output, Record, Tables
 
@@ -23,23 +24,39 @@ from streams.host import Output, Record, Tables
 class Touched:
     """A claim that a record touched: as it is now, what changed about its facts, what arrived for it.
 
-    `statements` are those of the record, duplicates among them; `retracted` are ids taken back.
+    `statements` are those of the record, duplicates among them; `arrived` are the ids that the claim had
+    not heard of before, each once and for all; `retracted` are ids taken back.
     """
 
     claim: Claim
     changes: Sequence[Change]
     statements: Sequence[Statement]
     retracted: Sequence[str]
+    arrived: Sequence[ObservationId] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """One internal record and what it did. `clock` is the partition's as it was before the record."""
+    """One internal record and what it did.
+
+    `clock` is the partition's as it was before the record, `moved` as it is after it: another one where the
+    record is a tick that was not read before. `outputs` is what was published for the record so far, by
+    the fold and by the followers before. `facts` gives the open facts of a subject (namespace, normal
+    form), each with its claim, as they are after the record.
+    """
 
     record: Record
     batch: Batch
     touched: Sequence[Touched]
     clock: Clock
+    moved: Clock
+    outputs: Sequence[Output]
+    facts: Callable[[str, str], Iterable[tuple[Claim, Fact]]]
+
+    @property
+    def closes(self) -> bool:
+        """Whether the record closes the cycle under way."""
+        return self.moved.number > self.clock.number
 
 
 class Follower(Protocol):
@@ -47,10 +64,18 @@ class Follower(Protocol):
 
     Its tables belong to the stage before the claims. So a key that does not hold the record yet
     (`Tables.applied`) sees every change that the record makes, and one that holds it must be left alone,
-    as what it published is durable: each change reaches it exactly once, whatever crashes in between.
+    as what it published is durable: each change reaches it exactly once, whatever crashes in between. The
+    clock belongs to the stage of the claims: a tick that a follower has not taken in still moves it.
+
+    What other followers publish may be missing from `Folded.outputs` once some of their keys are written.
+    Who counts it keeps the count in a table that is named as `early` where the agent is made: a key of it
+    that does not hold the record yet tells that none of their keys does.
     """
 
-    tables: tuple[str, ...]
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of its tables."""
+        ...
 
     def follow(self, tables: Tables, folded: Folded) -> list[Output]:
         """Take one record in: put what is to be kept into `tables`, return what is to be published."""

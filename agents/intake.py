@@ -11,8 +11,11 @@ from typing import Final
 
 import msgspec
 
+from agents.rule_log import forward
+from state.corrections import Forget, Invalidate, Relate, Supersede
+from state.decided import taken_at
 from state.errors import BadInput
-from state.instants import Instant
+from state.instants import INSTANT_MAX, Instant
 from state.observations import Observation, Retract, Usable
 from state.validation import RECORD_BYTES_MAX, read
 from streams.codec import encode_entry, join_entries
@@ -27,10 +30,14 @@ NOW_KEY: Final = b"now"
 
 
 class Known(msgspec.Struct, array_like=True):
-    """Under one observation id: the (namespace, subject) pairs that have it, and retracts without them."""
+    """Under one observation id: the (namespace, subject) pairs that have it, and retracts without them.
+
+    `retracted_at` says when the retract at a place of `retracted` was recorded first.
+    """
 
     subjects: list[tuple[str, str]] = []
     retracted: list[tuple[str | None, str | None]] = []
+    retracted_at: dict[str, Instant] = {}
 
 
 _encode_known: Final = msgspec.msgpack.Encoder().encode
@@ -49,17 +56,18 @@ def intake(
     """
 
     def apply(state: State, records: Sequence[Record]) -> Effects:
-        effects = Effects()
+        effects = forward([record for record in records if record.topic is Topic.RULES])
+        records = [record for record in records if record.topic is not Topic.RULES]
         index = Index(state) if keeps_index else None
-        by_partition: dict[Partition, list[bytes]] = {}
+        by_partition: dict[Partition, list[_Part]] = {}
         for record in records:
             try:
                 usable = read(record.value, recorded_at=record.recorded_at, bytes_max=record_bytes_max)
                 targets = index.resolve(usable) if index is not None else [usable]
                 for target in targets:
-                    partition = partition_of(_subject_of(target), state.n_partitions)
                     entry = encode_entry(record.topic.value, record.partition, record.offset, target)
-                    by_partition.setdefault(partition, []).append(entry)
+                    for partition in _partitions_of(target, state.n_partitions):
+                        by_partition.setdefault(partition, []).append((entry, isinstance(target, _ALONE)))
             except BadInput as bad:
                 letter = dead_letter(record, bad.code, bad.message)
                 effects.outputs.append(Output(Topic.DEAD_LETTERS, record.key, letter))
@@ -72,10 +80,24 @@ def intake(
 
     return Agent(
         "intake",
-        (Topic.OBSERVATIONS, Topic.CORRECTIONS),
+        (Topic.OBSERVATIONS, Topic.CORRECTIONS, Topic.RULES),
         ((IDS_TABLE, CLOCK_TABLE),) if keeps_index else (),
         apply,
     )
+
+
+_Part = tuple[bytes, bool]
+"""An encoded entry, and whether it needs an internal record of its own."""
+
+_ALONE: Final = (Supersede, Invalidate, Relate, Forget)
+"""What is judged by what its claim holds, so everything that came before must be in the claim by then."""
+
+
+def _partitions_of(usable: Usable, n_partitions: int) -> Sequence[Partition]:
+    """Where a record belongs. A source may have spoken about anything, so all must forget it."""
+    if isinstance(usable, Forget) and usable.subject is None:
+        return [Partition(number) for number in range(n_partitions)]
+    return [partition_of(_subject_of(usable), n_partitions)]
 
 
 def _subject_of(usable: Usable) -> bytes:
@@ -87,16 +109,18 @@ def _subject_of(usable: Usable) -> bytes:
     return subject_key(usable.namespace, usable.subject)
 
 
-def _cut(entries: list[bytes], bytes_max: int) -> list[list[bytes]]:
+def _cut(parts: Sequence[_Part], bytes_max: int) -> list[list[bytes]]:
     """Batches of at most `bytes_max` bytes; an entry that is larger alone is a batch of its own."""
     batches: list[list[bytes]] = []
     size = 0
-    for entry in entries:
-        if not batches or size + len(entry) > bytes_max:
+    closed = True
+    for entry, alone in parts:
+        if closed or alone or size + len(entry) > bytes_max:
             batches.append([])
             size = 0
         batches[-1].append(entry)
         size += len(entry)
+        closed = alone
     return batches
 
 
@@ -118,6 +142,10 @@ class Index:
         """The usable records that this one stands for: itself, or one retract for each subject."""
         if isinstance(usable, Observation):
             return self._observed(usable)
+        if isinstance(usable, Supersede | Invalidate):
+            self._hear(taken_at(usable))
+        if not isinstance(usable, Retract):
+            return [usable]
         if usable.namespace is not None and usable.subject is not None:
             return [usable]
         key, known = self._known(usable.observation_id)
@@ -125,11 +153,15 @@ class Index:
         if wanted not in known.retracted:
             known.retracted.append(wanted)
             self._dirty.add(key)
+        place = str(known.retracted.index(wanted))
+        at = usable.recorded_at
+        if at is not None and at < known.retracted_at.get(place, INSTANT_MAX):
+            known.retracted_at[place] = at
+            self._dirty.add(key)
         return [self._retract(usable, pair) for pair in known.subjects if _matches(wanted, pair)]
 
     def _observed(self, observation: Observation) -> list[Usable]:
-        if self._now is None or observation.statement.observed_at > self._now:
-            self._now = observation.statement.observed_at
+        self._hear(observation.statement.observed_at)
         key, known = self._known(observation.statement.observation_id)
         pair = (observation.namespace, observation.subject)
         if pair in known.subjects:
@@ -137,13 +169,23 @@ class Index:
         known.subjects.append(pair)
         self._dirty.add(key)
         found: list[Usable] = [observation]
-        if any(_matches(wanted, pair) for wanted in known.retracted):
+        matching = [str(place) for place, wanted in enumerate(known.retracted) if _matches(wanted, pair)]
+        if matching:
+            at = min((known.retracted_at[p] for p in matching if p in known.retracted_at), default=None)
             found.append(
                 Retract(
-                    observation_id=observation.statement.observation_id, namespace=pair[0], subject=pair[1]
+                    observation_id=observation.statement.observation_id,
+                    namespace=pair[0],
+                    subject=pair[1],
+                    recorded_at=at,
                 )
             )
         return found
+
+    def _hear(self, at: Instant) -> None:
+        """In a replay it is as late as the newest thing that was said or decided."""
+        if self._now is None or at > self._now:
+            self._now = at
 
     def _retract(self, usable: Retract, pair: tuple[str, str]) -> Retract:
         return msgspec.structs.replace(usable, namespace=pair[0], subject=pair[1])

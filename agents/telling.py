@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agents.wording import Words, count, few, joined, more, sentence, text, votes, word
-from state.decided import OPENING
+from state.decided import retracted_by
 from state.episodes import Reason
 from state.explanation import Apart, Explained, Explanation, How
 from state.fold_state import Side
@@ -197,7 +197,7 @@ class Telling(Words):
 
     def _taken(self, decision: Statement) -> str:
         """A decision: when it was taken, its id, and the reason that was given."""
-        name = decision.observation_id.removesuffix(OPENING)
+        name = retracted_by(decision)
         reason = f": “{decision.reason}”" if decision.reason else ""
         return f"taken {self.day(decision.observed_at)} ({name}{reason})"
 

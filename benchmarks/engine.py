@@ -29,18 +29,19 @@ import psutil
 from agents.consolidation import LiveClaims
 from benchmarks import Options, missing, real_input
 from benchmarks.record import Figure, out, show_speed
-from state import claim as claims
+from state import stored_claim as claims
 from state.changes import Change, Kind
-from state.claim import Claim, LiveClaim
+from state.claim import LiveClaim
 from state.errors import BadInput
 from state.facts import About, Fact, build
 from state.identity import ClaimId, claim_id
 from state.instants import DAY_MS, Instant, parse_instant
 from state.observations import Observation
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import packaged
 from state.shelf import Shelf
 from state.statements import ObservationId, Statement, order
+from state.stored_claim import Claim
 from state.timeline import fold
 from state.validation import read
 

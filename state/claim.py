@@ -9,68 +9,23 @@ records under one id came second.
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from state.changes import Change, Published, diff
-from state.chunks import Chunks
-from state.decided import Closing, closings_of
-from state.errors import FactdriftError
-from state.facts import About, Fact
+from state.changes import Change, diff
+from state.corrections import Invalidate, Refusal, Supersede
+from state.decided import closings_of, opening_of, refused, resolve, retracted_by
 from state.fold_state import BEFORE_ALL
-from state.forms import Clustering, Forms
-from state.identity import ClaimId, FactId
+from state.forms import Clustering
 from state.instants import Instant
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
-from state.refolding import Refolding
 from state.shelf import Shelf
 from state.similarity import ModelId
 from state.statements import ObservationId, Statement
-from state.strand import Strand
-from state.versioned import is_versioned, version_at, with_version
-from state.withdrawn import Withdrawn
-
-STORED_FORMAT: Final = 2
-_READ_FORMATS: Final = (1, 2)
-INLINE_MAX: Final = 8  # strands in the claim's own value; further values of a multi predicate lie apart
-
-
-NAMES_IN_PAGE: Final = 256  # names of strands stored apart
-
-
-class Claim(msgspec.Struct, kw_only=True, array_like=True):
-    """The stored form of a claim.
-
-    `layout` is how its strands are cut ("single", "multi", "never"); it follows the registry, as
-    `policy_version` follows the settings: where one differs, the claim is folded anew. `horizon` is
-    the greatest observed_at of its statements with an object, `horizon_bare` of those without. `strands`
-    holds the strands by name: "" for statements without object, else the cluster, or "*" for all of a
-    single-valued claim. `apart` are the names of strands stored under keys of their own, `due` when
-    a strand has something coming. `retracted` are ids that count as never said, whether they have
-    arrived or not. `forms` are what its objects are called, and which of them mean the same. `discarded`
-    are keys of pieces that nothing points to any more. `closings` are what decisions closed.
-    """
-
-    format: int = STORED_FORMAT
-    claim: ClaimId
-    namespace: str
-    subject: str
-    predicate: str
-    layout: str = "single"
-    policy_version: str = ""
-    epoch: int = -1
-    horizon: Instant = BEFORE_ALL
-    horizon_bare: Instant = BEFORE_ALL
-    strands: dict[str, Strand] = {}
-    n_apart: int = 0
-    due: dict[str, Instant] = {}
-    retracted: list[str] = []
-    forms: Forms = msgspec.field(default_factory=Forms)
-    discarded: list[bytes] = []
-    closings: list[Closing] = []
+from state.stored_claim import STORED_FORMAT, Claim, layout_of
+from state.strands import Strands
 
 
 class Duplicate(msgspec.Struct, frozen=True):
@@ -92,18 +47,7 @@ class Outcome(msgspec.Struct, frozen=True):
     arrived: Sequence[ObservationId] = ()
 
 
-class StoredFormatUnknown(FactdriftError):
-    """A claim that another release stored, in a form that this one cannot read."""
-
-
-def layout_of(predicate: Predicate) -> str:
-    """How the strands of a predicate's claims are cut."""
-    if predicate.is_multi:
-        return "multi"
-    return "never" if predicate.never_changes else "single"
-
-
-class LiveClaim:
+class LiveClaim(Strands):
     """A claim in use. May be kept between batches, as long as what is stored is what it stored last.
 
     `model` is that of the vectors, None where texts are compared by their normal form alone.
@@ -112,21 +56,11 @@ class LiveClaim:
     def __init__(
         self, claim: Claim, *, predicate: Predicate, policy: Policy, model: ModelId | None = None
     ) -> None:
-        self.claim = claim
-        self.predicate = predicate
-        self.policy = policy
-        self.about = About(claim.claim, claim.namespace, predicate.declared)
-        self.prefix = claim.claim.encode("ascii")
+        super().__init__(claim, predicate=predicate, policy=policy)
         self.clustering = Clustering(claim.forms, self.prefix, model)
-        self.folding: dict[str, Refolding] = {}
-        self.withdrawn = Withdrawn(self.prefix)
-        self.shelf = Shelf(lambda _key: None)
-        self.epoch = claim.epoch
         self.added: dict[str, Statement] = {}
         self.removed: dict[str, tuple[str, Statement]] = {}
         self.duplicates: list[Duplicate] = []
-        self.pages: dict[int, list[str]] = {}
-        self.is_rebuilt = False
         self.has_decision = False
 
     def wanted(
@@ -154,12 +88,9 @@ class LiveClaim:
         again although nothing arrived, as far as that is due. A second delivery of the same batch changes
         nothing and yields nothing.
         """
-        self.shelf = self.withdrawn.shelf = shelf
-        self.epoch = epoch
-        for folding in self.folding.values():
-            folding.chunks.renew(shelf, epoch=self.claim.epoch, epoch_now=epoch)
+        self.renew(shelf, epoch=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
-        self.pages, self.is_rebuilt, self.has_decision = {}, False, False
+        self.has_decision = False
         tombstones_changed = self._retract(retracted)
         for statement in arrivals:
             self._arrive(statement)
@@ -219,136 +150,20 @@ class LiveClaim:
         self.claim.closings = closings_of([*held, *self.added.values()])
         return True
 
-    # -- strands ----------------------------------------------------------------------------
+    def closed_by(self, decision: Supersede | Invalidate, shelf: Shelf) -> str | Refusal:
+        """The form that a decision closes, or why it cannot be taken; "" is that of no object."""
+        self.renew(shelf, epoch=self.claim.epoch)
+        applied = self._stored(decision.correction_id)
+        if applied is not None and applied[1].content_hash == decision.content_hash:
+            return applied[1].form  # sent again: its statements are recognised by their ids
+        if applied is not None:
+            return refused(decision, "correction_id_taken")
+        facts = [known.fact for known in self.published().values()]
+        return resolve(decision, facts, self._form_of, self.claim.forms.cluster)
 
-    def name_of(self, statement: Statement) -> str:
-        """The strand that a statement belongs to."""
-        return self._name_of_form(statement.form)
-
-    def _name_of_form(self, form: str) -> str:
-        if not form:
-            return ""
-        return self.claim.forms.cluster(form) if self.claim.layout == "multi" else "*"
-
-    def strand(self, name: str) -> Refolding:
-        """The strand of a name, which is made where there is none."""
-        found = self.folding.get(name)
-        if found is None:
-            held = self.claim.strands.get(name)
-            if held is None and self.claim.n_apart and not self.is_rebuilt:
-                stored = self._read_apart(self._strand_key(name))
-                held = None if stored is None else _decode_strand(stored)
-            if held is None:
-                held = self._new_strand(name)
-            chunks = Chunks(
-                self.shelf,
-                self._strand_key(name),
-                epoch=max(held.epoch, self.claim.epoch),
-                epoch_now=self.epoch,
-                discard=self._discard,
-            )
-            found = self.folding[name] = Refolding(
-                held,
-                chunks,
-                self.about,
-                self.policy,
-                self.withdrawn,
-                never_changes=self.claim.layout == "never",
-            )
-            self._set_clusters(found)
-        return found
-
-    def _read_apart(self, key: bytes) -> bytes | None:
-        """A strand, or a page of names, as the claim at hand left it, or None."""
-        stored = self.shelf.get(key)
-        if stored is None or not is_versioned(stored):
-            return stored
-        return version_at(stored, self.claim.epoch)
-
-    def _put_apart(self, key: bytes, value: bytes) -> None:
-        """Store a strand, or a page of names; the claim that is stored now still finds the one before."""
-        stored = self.shelf.get(key)
-        if stored is not None and not is_versioned(stored):
-            stored = with_version(None, stored, epoch=-1, epoch_now=self.claim.epoch)
-        self.shelf.put(key, with_version(stored, value, epoch=self.claim.epoch, epoch_now=self.epoch))
-
-    def _discard(self, key: bytes) -> None:
-        """Have a piece deleted by a later batch; the claim that is stored now may still need it."""
-        self.claim.discarded.append(key)
-
-    def _set_clusters(self, folding: Refolding) -> None:
-        forms = self.claim.forms
-        moved = bool(forms.cluster_of or forms.aside)
-        folding.set_clusters(
-            forms.cluster if moved else None,
-            has_aside=bool(forms.aside),
-            closings=self.claim.closings,
-            timeless=self.claim.layout == "never",
-        )
-
-    def _new_strand(self, name: str) -> Strand:
-        strand = Strand()
-        if len(self.claim.strands) < INLINE_MAX:
-            self.claim.strands[name] = strand
-        else:
-            self._note_apart(name)
-        return strand
-
-    def _note_apart(self, name: str) -> None:
-        """Enter a strand that is stored apart in the list of their names, which is kept in pages."""
-        page, place = divmod(self.claim.n_apart, NAMES_IN_PAGE)
-        self.claim.n_apart += 1
-        names = [] if place == 0 else self._names_in_page(page)[:place]
-        self.pages[page] = [*names, name]
-        self._put_apart(self._page_key(page), _encode(self.pages[page]))
-
-    def _names_in_page(self, page: int) -> list[str]:
-        if page not in self.pages:
-            stored = self._read_apart(self._page_key(page))
-            assert stored is not None, "a page of names is written before it is counted"
-            self.pages[page] = _decode_names(stored)
-        return self.pages[page]
-
-    def _names_apart(self) -> Iterator[str]:
-        n_left = self.claim.n_apart
-        page = 0
-        while n_left > 0:
-            yield from self._names_in_page(page)[:n_left]
-            n_left -= NAMES_IN_PAGE
-            page += 1
-
-    def _page_key(self, page: int) -> bytes:
-        return self.prefix + b"/p" + page.to_bytes(4, "big")
-
-    def _strand_key(self, name: str) -> bytes:
-        return self.prefix + b"/s" + name.encode("utf-8")
-
-    def _name_key(self, observation_id: str) -> bytes:
-        return self.prefix + b"/n" + observation_id.encode("utf-8")
-
-    def everything(self) -> list[Statement]:
-        """All statements as they were before the batch at hand."""
-        found: list[Statement] = []
-        for name in [*self.claim.strands, *self._names_apart()]:
-            found.extend(self.strand(name).everything())
-        return found
-
-    def open_facts(self, shelf: Shelf) -> Iterator[Fact]:
-        """The facts that nothing ends, as they were published last."""
-        self.shelf = self.withdrawn.shelf = shelf
-        for name in [*self.claim.strands, *self._names_apart()]:
-            held = self.folding[name].strand if name in self.folding else self.claim.strands.get(name)
-            if held is None:
-                stored = self._read_apart(self._strand_key(name))
-                held = Strand() if stored is None else _decode_strand(stored)
-            yield from (p.fact for p in held.live.values() if p.fact.reason is None)
-
-    def published(self) -> dict[FactId, Published]:
-        """Everything that was published of the claim and is not withdrawn: the long way."""
-        found: dict[FactId, Published] = {}
-        for name in [*self.claim.strands, *self._names_apart()]:
-            found.update(self.strand(name).published())
-        return found
+    def _form_of(self, observation_id: str) -> str | None:
+        stored = self._stored(observation_id)
+        return None if stored is None else stored[1].form
 
     # -- arrivals ---------------------------------------------------------------------------
 
@@ -361,12 +176,13 @@ class LiveClaim:
             insort(self.claim.retracted, observation_id)
             changed = True
             self._take_out(observation_id)
+            self._take_out(opening_of(observation_id), only_decision=True)
         return changed
 
     def _arrive(self, statement: Statement) -> None:
         """Enter a statement unless its id is there already, or retracted."""
         observation_id = statement.observation_id
-        if self.claim.retracted and observation_id in self.claim.retracted:
+        if self.claim.retracted and retracted_by(statement) in self.claim.retracted:
             return
         other = self._held(observation_id)
         if other is not None:
@@ -402,10 +218,10 @@ class LiveClaim:
                     return candidate, found
         return None
 
-    def _take_out(self, observation_id: str) -> None:
+    def _take_out(self, observation_id: str, *, only_decision: bool = False) -> None:
         if self.added.pop(observation_id, None) is None and observation_id not in self.removed:
             stored = self._stored(observation_id)
-            if stored is not None:
+            if stored is not None and (stored[1].verdict or not only_decision):
                 self.removed[observation_id] = stored
 
     # -- the fold ---------------------------------------------------------------------------
@@ -449,7 +265,7 @@ class LiveClaim:
             else:
                 claim.due.pop(name, None)
         if name not in claim.strands:
-            self._put_apart(self._strand_key(name), _encode(folding.strand))
+            self._store_apart(name, folding.strand)
         return changes
 
     def _rebuild(self, *, anew: bool) -> list[Change]:
@@ -507,35 +323,3 @@ class LiveClaim:
         left = (s for s in self.everything() if s.observation_id not in self.removed)
         heard = (s.observed_at for s in left if (s.votes or s.verdict) and bool(s.form) is valued)
         return max(heard, default=BEFORE_ALL)
-
-
-_encoder: Final = msgspec.msgpack.Encoder()
-_decoder: Final = msgspec.msgpack.Decoder(Claim)
-_encode: Final = _encoder.encode
-_decode_names: Final = msgspec.msgpack.Decoder(list[str]).decode
-_decode_strand: Final = msgspec.msgpack.Decoder(Strand).decode
-
-
-def encode(claim: Claim) -> bytes:
-    """The stored form of a claim."""
-    return _encoder.encode(claim)
-
-
-def decode(stored: bytes) -> Claim:
-    """A claim from its stored form. Raises StoredFormatUnknown where another release wrote it."""
-    try:
-        found = _decoder.decode(stored)
-    except msgspec.ValidationError as error:
-        raise StoredFormatUnknown(_REMEDY) from error
-    if found.format not in _READ_FORMATS:
-        raise StoredFormatUnknown(
-            f"It has format {found.format}, this release reads {_READ_FORMATS}. {_REMEDY}"
-        )
-    return found
-
-
-_REMEDY: Final = (
-    "A stored claim was written by another release of factdrift. Start that release, or let this one build "
-    "its tables anew: replay the observations into a new --data, or start workers with a new "
-    "FACTDRIFT_KAFKA_GROUP."
-)

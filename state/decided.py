@@ -29,8 +29,7 @@ class Verdict(enum.StrEnum):
     OPENED = "opened"
 
 
-OPENING: Final = "+"
-"""Behind a correction's id, the id of the statement that opens what replaces its target."""
+_OPENING: Final = "+"
 
 CLOSES: Final = frozenset({Verdict.SUPERSEDED, Verdict.INVALIDATED})
 
@@ -110,9 +109,26 @@ def reason_of(statement: Statement) -> Reason:
     return Reason.INVALIDATED if statement.verdict == Verdict.INVALIDATED else Reason.SUPERSEDED
 
 
+def taken_at(decision: Supersede | Invalidate) -> Instant:
+    """When a decision was taken: when it was recorded, unless it says so itself."""
+    return decision.recorded_at if decision.decided_at is None else decision.decided_at
+
+
+def opening_of(correction_id: str) -> str:
+    """The id of the statement that opens what a correction puts in the place of its target."""
+    return correction_id + _OPENING
+
+
+def retracted_by(statement: Statement) -> str:
+    """The id by which a statement is retracted: for both statements of a decision the correction's."""
+    if statement.verdict == Verdict.OPENED:
+        return statement.observation_id.removesuffix(_OPENING)
+    return statement.observation_id
+
+
 def statements_of(decision: Supersede | Invalidate, closes: str) -> list[Statement]:
     """The statements by which a decision enters the evidence of its claim; `closes` is the form it closes."""
-    decided_at = decision.recorded_at if decision.decided_at is None else decision.decided_at
+    decided_at = taken_at(decision)
     closing = Statement(
         effective_at=decision.valid_at,
         observed_at=decided_at,
@@ -141,7 +157,7 @@ def statements_of(decision: Supersede | Invalidate, closes: str) -> list[Stateme
         return [closing]
     opening = replace(
         closing,
-        observation_id=ObservationId(decision.correction_id + OPENING),
+        observation_id=ObservationId(opening_of(decision.correction_id)),
         form=decision.form,
         spelling=decision.spelling,
         verdict=Verdict.OPENED,
@@ -167,15 +183,20 @@ def resolve(
         forms = [form for form in map(form_of, target.observation_ids) if form is not None]
         form = forms[0] if forms else target.form
         if form is None:
-            return _refused(decision, "unknown_target")
+            return refused(decision, "unknown_target")
         cluster = cluster_of(form)
         held = [fact for fact in known if cluster_of(fact.form) == cluster and _may_hold(fact, target.at)]
         if not held:
-            return _refused(decision, "unknown_target")
+            return refused(decision, "unknown_target")
         named = max(held, key=lambda fact: (BEFORE_ALL if fact.lo is None else fact.lo, fact.fact_id))
     if named.hi is not None and named.hi <= decision.valid_at:
-        return _refused(decision, "already_closed")
+        return refused(decision, "already_closed")
     return named.form
+
+
+def unknown_target(decision: Supersede | Invalidate) -> Refusal:
+    """The refusal of a decision about a claim that nobody has said anything about."""
+    return refused(decision, "unknown_target")
 
 
 def _may_hold(fact: Fact, at: Instant | None) -> bool:
@@ -184,7 +205,8 @@ def _may_hold(fact: Fact, at: Instant | None) -> bool:
     return (fact.lo is None or fact.lo <= at) and (fact.hi is None or at < fact.hi)
 
 
-def _refused(decision: Supersede | Invalidate, code: str) -> Refusal:
+def refused(decision: Supersede | Invalidate, code: str) -> Refusal:
+    """A decision that is not taken; `code` is one of `state.corrections.REFUSALS`."""
     return Refusal(
         correction_id=decision.correction_id,
         claim=decision.claim,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from state.episodes import Episode, Role
 from state.fold_state import Cluster
 from state.instants import Instant
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import ObservationId, Statement
 from state.trace import Choice, Weighing

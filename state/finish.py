@@ -14,8 +14,10 @@ from state.episodes import Edge, Episode, Reason
 from state.fold_state import FoldState, Report, copy
 from state.history import History
 from state.instants import Instant
-from state.periods import Fold, Policy, finest
+from state.periods import Fold
+from state.policy import Policy
 from state.statements import Statement
+from state.voting import finest
 
 
 def finish(

@@ -21,7 +21,8 @@ from state.fold_state import BEFORE_ALL, FoldState, decode_state, encode_state
 from state.identity import FactId
 from state.instants import Instant
 from state.majority import fold_never_changing
-from state.periods import Fold, Policy
+from state.periods import Fold
+from state.policy import Policy
 from state.statements import Statement, order, position, voter
 from state.strand import DOCUMENTS_IN_USE, Strand, StrandInUse
 from state.timeline import fold_all

@@ -1,22 +1,17 @@
-"""The assertions of one claim in use: what a batch adds to them, and how they are stored.
+"""The assertions of one claim in use: what a batch adds to them, which links and refusals follow.
 
-Stored is a log of rows (statements, retracts, decisions) in the order in which they came: a small head with
-the newest rows, and full pages under keys of their own that are written once. A batch writes the head;
-only opening a claim reads all of it. Everything else is worked out from the rows, so reading at any
-`known_at` is exactly a reading of what was recorded by then.
-
-Page keys are taken below a prefix that the host gives. A page is written before the head that counts it: a
-crash between the two leaves a page that no head speaks of, and the same batch writes it again.
+Everything is worked out from a log of rows (statements, retracts, decisions) in the order in which they came
+(`state.assertion_log`), so reading at any `known_at` is exactly a reading of what was recorded by then. A
+statement costs what it touches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final
-from uuid import UUID
 
 import msgspec
 
+from state.assertion_log import Assertions, erase, load, store
 from state.assertions import (
     NO_CLUSTERS,
     AssertionId,
@@ -30,30 +25,18 @@ from state.assertions import (
 from state.corrections import Decision, Invalidate, Refusal, Relate, Supersede
 from state.decisions import judge, links_of
 from state.endings import ClosedByFold, Endings
-from state.errors import FactdriftError
 from state.forms import Forms
 from state.identity import ClaimId
 from state.instants import Instant
 from state.lifecycle import AssertionState, read
 from state.links import Link, LinkKind, Verdicts, inferred
-from state.noticing import Found, Watch
+from state.noticing import Found, Watch, packed
 from state.predicates import Predicate
 from state.shelf import Shelf
 from state.statements import Statement, voter
 
-STORED_FORMAT: Final = 1
-PAGE_ROWS: Final = 32  # more: a larger head with every batch; fewer: more keys to read when a claim is opened
-
 Arrival = Statement | TakenBack | Supersede | Invalidate | Relate
 """What a batch brings, in the order of the log."""
-
-
-class Assertions(msgspec.Struct, frozen=True, array_like=True):
-    """The stored head: how many full pages there are, and the rows after them."""
-
-    format: int = STORED_FORMAT
-    n_pages: int = 0
-    rows: tuple[Row, ...] = ()
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,10 +51,6 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
     links: list[Link]
     changed: list[AssertionId]
     refusals: list[Refusal]
-
-
-class AssertionsFormatUnknown(FactdriftError):
-    """Assertions that another release stored, in a form that this one cannot read."""
 
 
 class LiveAssertions:
@@ -98,7 +77,7 @@ class LiveAssertions:
         self._predicate = predicate
         self._policy_version = policy_version
         self._forms = forms
-        self._rows: list[Row] = [*_pages(stored, shelf, prefix), *stored.rows]
+        self._rows: list[Row] = load(stored, shelf, prefix)
         self._clusters: dict[str, str] = {}
         self._rebuild()
 
@@ -127,7 +106,7 @@ class LiveAssertions:
         for document, said in spoken.items():
             self._notice(said, self._watch.replaced(document), links, changed)
         if len(self._rows) > n_before:
-            self._stored = self._store(n_before, shelf)
+            self._stored = store(self._rows, self._stored, shelf, self._prefix, n_unchanged=n_before)
         return Applied(stored=self._stored, links=links, changed=list(changed), refusals=refusals)
 
     def read(
@@ -167,8 +146,12 @@ class LiveAssertions:
                 self._rows[number] = TakenBack(row.statement.observation_id, at)
         if changed:
             self._rebuild()
-            self._stored = self._store(0, shelf)
+            self._stored = store(self._rows, self._stored, shelf, self._prefix, n_unchanged=0)
         return Applied(stored=self._stored, links=[], changed=list(changed), refusals=[])
+
+    def erase(self, shelf: Shelf) -> None:
+        """Delete every page, for a host that forgets the whole claim; the head's key is the host's."""
+        erase(self._stored, shelf, self._prefix)
 
     # -- arrivals ---------------------------------------------------------------------------
 
@@ -197,7 +180,7 @@ class LiveAssertions:
         own = self._book.said_in(said.statement.observation_id)
         for kind, source, target in found:
             other = target if kind == LinkKind.SUPERSEDES or source is own else source
-            said.noticed[kind] = said.noticed.get(kind, b"") + UUID(other.assertion_id).bytes
+            said.noticed[kind] = said.noticed.get(kind, b"") + packed(other.assertion_id)
             if kind == LinkKind.SUPERSEDES:
                 changed[target.assertion_id] = None
             links.append(
@@ -270,52 +253,3 @@ class LiveAssertions:
                 self._watch.remember(own, row.noticed)
         for assertion in self._book.assertions.values():
             self._watch.watch(assertion)
-
-    # -- storage ----------------------------------------------------------------------------
-
-    def _store(self, n_unchanged: int, shelf: Shelf) -> Assertions:
-        """Write the pages that are full now, and give the head."""
-        n_pages, n_left = divmod(len(self._rows), PAGE_ROWS)
-        for page in range(min(n_unchanged // PAGE_ROWS, self._stored.n_pages), n_pages):
-            rows = self._rows[page * PAGE_ROWS : (page + 1) * PAGE_ROWS]
-            shelf.put(_page_key(self._prefix, page), _encode_page(rows))
-        return Assertions(STORED_FORMAT, n_pages, tuple(self._rows[len(self._rows) - n_left :]))
-
-
-def _pages(stored: Assertions, shelf: Shelf, prefix: bytes) -> Iterable[Row]:
-    for page in range(stored.n_pages):
-        held = shelf.get(_page_key(prefix, page))
-        assert held is not None, "a page is written before it is counted"
-        yield from _decode_page(held)
-
-
-def _page_key(prefix: bytes, page: int) -> bytes:
-    return prefix + b"/a" + page.to_bytes(4, "big")
-
-
-_encode_page: Final = msgspec.msgpack.Encoder().encode
-_decode_page: Final = msgspec.msgpack.Decoder(list[Row]).decode
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(Assertions).decode
-
-
-def encode(stored: Assertions) -> bytes:
-    """The head as bytes."""
-    return _encode(stored)
-
-
-def decode(stored: bytes) -> Assertions:
-    """A head from its bytes. Raises AssertionsFormatUnknown where another release wrote it."""
-    try:
-        found = _decode(stored)
-    except msgspec.ValidationError as error:
-        raise AssertionsFormatUnknown(_REMEDY) from error
-    if found.format != STORED_FORMAT:
-        raise AssertionsFormatUnknown(f"They have format {found.format}, not {STORED_FORMAT}. {_REMEDY}")
-    return found
-
-
-_REMEDY: Final = (
-    "Stored assertions were written by another release of factdrift. Start that release, or let this one "
-    "build its tables anew from the log."
-)

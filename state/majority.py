@@ -9,8 +9,9 @@ from state.episodes import Edge, Episode
 from state.fold_state import ASIDE, NAMED_MAX, Cluster, Side, SpellingCount
 from state.history import distinct
 from state.instants import Instant
-from state.periods import Policy, finest
+from state.policy import Policy
 from state.statements import Statement, voter
+from state.voting import finest
 
 
 def fold_never_changing(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Final
-from uuid import UUID
 
 from state.assertions import Assertion, AssertionId, Book
 from state.endings import Endings, overlap
@@ -27,7 +27,7 @@ from state.links import (
 )
 
 CONTRADICTED_MAX: Final = 16  # `contradicts` links that one arrival gives rise to; the newest rivals first
-_ID_BYTES: Final = 16
+PACKED_BYTES: Final = 16  # of an id
 EXAMINED_MAX: Final = 256  # assertions that one arrival is compared with, for each kind of link
 
 Hull = tuple[Instant, Instant, AssertionId]
@@ -57,11 +57,14 @@ class _Group:
             held, entry = self.bounded, (hull[1], hull)
         del held[bisect_left(held, entry)]
 
-    def touching(self, hull: Hull, *, newest_first: bool = False) -> Iterator[Hull]:
-        """The hulls that overlap one: those without end in order of their start, then those with one."""
+    def unending(self, hull: Hull, *, newest_first: bool = False) -> Iterator[Hull]:
+        """The hulls without end that overlap one, in order of their start."""
         n = bisect_left(self.unbounded, (hull[1],))
         for index in reversed(range(n)) if newest_first else range(n):
             yield self.unbounded[index]
+
+    def ending(self, hull: Hull) -> Iterator[Hull]:
+        """The hulls with an end that overlap one, in order of their end."""
         after = bisect_right(self.bounded, (hull[0], (AFTER_ALL,)))
         for index in range(after, len(self.bounded)):
             if self.bounded[index][1][0] < hull[1]:
@@ -71,8 +74,8 @@ class _Group:
 class Watch:
     """The open assertions of a book, so arranged that the partners of a new one are found without a scan.
 
-    `linked` are the pairs that a link was noticed for; `settled` the assertions that a document was noticed
-    to have replaced. An assertion that was closed is looked at no more: what it costs is its row.
+    Remembers which pairs were linked, and which assertions a document was noticed to have replaced (those are
+    settled). An assertion that was closed is looked at no more: what it costs is its row.
     """
 
     def __init__(self, book: Book, endings: Endings) -> None:
@@ -81,14 +84,14 @@ class Watch:
         self._groups: dict[str, tuple[_Group, _Group]] = {}
         self._hulls: dict[AssertionId, Hull] = {}
         self._forms: list[str] = []
-        self.confirmed: set[AssertionId] = set()
-        self.contradicted: set[frozenset[AssertionId]] = set()
-        self.settled: set[AssertionId] = set()
+        self._confirmed_ids: set[bytes] = set()
+        self._contradicted_pairs: set[bytes] = set()
+        self._settled_ids: set[bytes] = set()
 
     def watch(self, assertion: Assertion) -> None:
         """Enter an assertion as it is now, or again after it changed; a closed one is left out."""
         self.leave(assertion)
-        if assertion.assertion_id in self.settled or self._endings.is_decided(assertion):
+        if packed(assertion.assertion_id) in self._settled_ids or self._endings.is_decided(assertion):
             return
         pieces = self._book.pieces(assertion)
         hull = (
@@ -115,15 +118,15 @@ class Watch:
 
     def remember(self, assertion: AssertionId, noticed: Mapping[str, bytes]) -> None:
         """Take over what was noticed before (`state.assertions.Said`)."""
-        for kind, ids in noticed.items():
-            for start in range(0, len(ids), _ID_BYTES):
-                other = AssertionId(str(UUID(bytes=ids[start : start + _ID_BYTES])))
-                if kind == LinkKind.CONFIRMS:
-                    self.confirmed |= {assertion, other}
-                elif kind == LinkKind.CONTRADICTS:
-                    self.contradicted.add(frozenset((assertion, other)))
-                else:
-                    self.settled.add(other)
+        own = packed(assertion)
+        for kind, packed_ids in noticed.items():
+            others = [packed_ids[n : n + PACKED_BYTES] for n in range(0, len(packed_ids), PACKED_BYTES)]
+            if kind == LinkKind.CONFIRMS:
+                self._confirmed_ids.update((own, *others))
+            elif kind == LinkKind.CONTRADICTS:
+                self._contradicted_pairs.update(_pair(own, other) for other in others)
+            else:
+                self._settled_ids.update(others)
 
     def partners(self, assertion: Assertion, verdicts: Verdicts) -> list[Found]:
         """The relations of an assertion to those that are there, and were not noticed before."""
@@ -131,49 +134,54 @@ class Watch:
         if hull is None or not self._book.takes_side(assertion):
             return []
         found = self._contradicted(assertion, hull, verdicts)
-        if assertion.assertion_id not in self.confirmed:
+        if packed(assertion.assertion_id) not in self._confirmed_ids:
             found = [*self._confirmed(assertion, hull), *found]
         return found
 
     def _confirmed(self, assertion: Assertion, hull: Hull) -> list[Found]:
         """The earliest open assertion that says the same, if there is one: n sources make n − 1 links."""
         spans = self._endings.spans(assertion)
-        best: Assertion | None = None
-        n_examined = 0
+        found: list[Assertion] = []
         for form in self._forms_alike(assertion):
-            for lo, _, name in self._groups[form][assertion.affirmed].touching(hull):
-                other = self._book.assertions[name]
-                if best is not None and (lo, name) > (beginning(best), best.assertion_id):
-                    continue
-                n_examined += 1
-                if n_examined > EXAMINED_MAX:
-                    break
-                is_alike = agree(self._book, assertion, other) and not self._endings.is_closed(other)
-                if is_alike and self._are_partners(assertion, other, spans):
-                    best = other
-        if best is None:
+            group = self._groups[form][assertion.affirmed]
+            unending = (self._book.assertions[name] for *_, name in group.unending(hull))
+            ending = (self._book.assertions[name] for *_, name in group.ending(hull))
+            first = next(
+                (a for a in islice(unending, EXAMINED_MAX) if self._agrees(assertion, a, spans)), None
+            )
+            found += [] if first is None else [first]
+            found += [a for a in islice(ending, EXAMINED_MAX) if self._agrees(assertion, a, spans)]
+        if not found:
             return []
-        self.confirmed |= {assertion.assertion_id, best.assertion_id}
-        return [(LinkKind.CONFIRMS, *later_first(assertion, best))]
+        earliest = min(found, key=lambda a: (beginning(a), a.assertion_id))
+        self._confirmed_ids |= {packed(assertion.assertion_id), packed(earliest.assertion_id)}
+        return [(LinkKind.CONFIRMS, *later_first(assertion, earliest))]
+
+    def _agrees(self, assertion: Assertion, other: Assertion, spans: list[tuple[Instant, Instant]]) -> bool:
+        return (
+            agree(self._book, assertion, other)
+            and self._are_partners(assertion, other, spans)
+            and not self._endings.is_closed(other)
+        )
 
     def _contradicted(self, assertion: Assertion, hull: Hull, verdicts: Verdicts) -> list[Found]:
         """The newest open rivals, at most `CONTRADICTED_MAX`."""
         if not self._book.predicate.declared:
             return []
-        spans = self._endings.spans(assertion)
+        spans, own = self._endings.spans(assertion), packed(assertion.assertion_id)
         found: list[Found] = []
         for n_examined, name in enumerate(self._rivals(assertion, hull)):
             if n_examined >= EXAMINED_MAX or len(found) >= CONTRADICTED_MAX:
                 break
             other = self._book.assertions[name]
-            pair = frozenset((assertion.assertion_id, name))
+            pair = _pair(own, packed(name))
             if (
-                pair not in self.contradicted
+                pair not in self._contradicted_pairs
                 and are_rivals(self._book, assertion, other)
                 and self._are_partners(assertion, other, spans)
                 and verdicts.of(assertion, other) is None
             ):
-                self.contradicted.add(pair)
+                self._contradicted_pairs.add(pair)
                 found.append((LinkKind.CONTRADICTS, *later_first(assertion, other)))
         return found
 
@@ -181,14 +189,16 @@ class Watch:
         """Assertions that may be rivals: the opposite polarity of the same value, then other values."""
         alike = self._forms_alike(assertion)
         for form in alike:
-            for *_, name in self._groups[form][not assertion.affirmed].touching(hull, newest_first=True):
-                yield name
+            yield from self._touching(self._groups[form][not assertion.affirmed], hull)
         if not assertion.affirmed or self._book.predicate.is_multi:
             return
         for form in self._forms:
             if form not in alike:
-                for *_, name in self._groups[form][True].touching(hull, newest_first=True):
-                    yield name
+                yield from self._touching(self._groups[form][True], hull)
+
+    def _touching(self, group: _Group, hull: Hull) -> Iterator[AssertionId]:
+        for *_, name in chain(group.unending(hull, newest_first=True), group.ending(hull)):
+            yield name
 
     def _forms_alike(self, assertion: Assertion) -> list[str]:
         """The forms of the assertion's cluster that have open assertions."""
@@ -221,12 +231,13 @@ class Watch:
     def _replaced_by(self, document: str, successor: str) -> list[Found]:
         found: list[Found] = []
         for assertion in self._book.by_voter.get(document, ()):
-            if assertion.assertion_id in self.settled:
+            if packed(assertion.assertion_id) in self._settled_ids:
                 continue
             end = self._endings.replaced([assertion]).get(assertion.assertion_id)
             if end is None or end.by != successor:
                 continue
-            self.settle(assertion)
+            self._settled_ids.add(packed(assertion.assertion_id))
+            self.leave(assertion)
             newer = min(
                 (a for a in self._book.by_voter[successor] if (a.form == "") is (assertion.form == "")),
                 key=lambda a: (beginning(a), a.assertion_id),
@@ -234,7 +245,11 @@ class Watch:
             found.append((LinkKind.SUPERSEDES, newer, assertion))
         return found
 
-    def settle(self, assertion: Assertion) -> None:
-        """Remember that an assertion was told to be replaced."""
-        self.settled.add(assertion.assertion_id)
-        self.leave(assertion)
+
+def packed(name: AssertionId) -> bytes:
+    """An id in the 16 bytes in which it is kept beside a statement."""
+    return bytes.fromhex(name.replace("-", ""))
+
+
+def _pair(one: bytes, other: bytes) -> bytes:
+    return one + other if one < other else other + one

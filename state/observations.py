@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from state.corrections import Forget, Invalidate, Relate, Supersede
 from state.identity import ClaimId
 from state.instants import Instant
 from state.statements import Statement
@@ -52,4 +53,4 @@ class Recluster(msgspec.Struct, frozen=True, kw_only=True, tag="recluster", omit
     predicate: str
 
 
-Usable = Observation | Retract | Recluster
+Usable = Observation | Retract | Recluster | Supersede | Invalidate | Relate | Forget

@@ -13,15 +13,6 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from state.counting import Counting
-from state.decided import (
-    Verdict,
-    edge_of,
-    enter_opening,
-    mark_opened,
-    note_closing,
-    reason_of,
-)
 from state.episodes import Ballot, Edge, Episode, Reason
 from state.fold_state import (
     AFTER_ALL,
@@ -31,37 +22,22 @@ from state.fold_state import (
     ClusterState,
     End,
     FoldState,
-    Mark,
     OpenFact,
     Report,
     Side,
     Vote,
 )  # fmt: skip
 from state.history import History, distinct
-from state.instants import Granularity, Instant
+from state.instants import Instant
+from state.keeping import Keeping
+from state.policy import Policy
 from state.statements import Statement, voter
-from state.votes import cast, clear_votes, latest, newest, seats, withdraw
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The settings of the fold; a change of any is a change of every fact, so it carries a version.
-
-    `window` and `lead` count votes; `contested_above` is a share of them in hundredths, so that the
-    comparison is exact. A window of `state.votes.ALL_VOTES` leaves no vote out. With `by_cycle` only the
-    votes of the newest cycle count, and a share above `contested_above` alone ends a fact: the rule of
-    batch-wise systems, under which facts depend on when evidence arrived (docs/consolidation.md).
-    """
-
-    window: int = 5
-    contested_above: int = 40
-    lead: int = 2
-    version: str = "1"
-    by_cycle: bool = False
+from state.votes import cast, latest, newest, seats, withdraw
+from state.voting import finest, mark_rival, rank
 
 
 @dataclass(slots=True)
-class Fold(Counting):
+class Fold(Keeping):
     """A walk over the evidence: the state so far, and the episodes that were closed on the way."""
 
     state: FoldState
@@ -184,128 +160,7 @@ class Fold(Counting):
             or any(s.affirmed and self.history.cluster(s) == cluster for s in speaking)
         )
 
-    # -- decisions of people ----------------------------------------------------------------
-
-    def _decide(self, decisions: Sequence[Statement]) -> None:
-        """Close and open what people decided for this instant, the decision taken last counting last."""
-        state = self.state
-        taken = sorted(
-            decisions, key=lambda s: (s.observed_at, s.verdict == Verdict.OPENED, s.observation_id)
-        )
-        for statement in taken:
-            cluster = self.history.cluster(statement)
-            held = state.open
-            if statement.verdict != Verdict.OPENED:
-                if held is not None and held.cluster == cluster:
-                    self._close_by(held, statement, reason_of(statement))
-                note_closing(state, cluster, statement)
-                continue
-            if held is not None and held.cluster != cluster:
-                self._close_by(held, statement, Reason.SUPERSEDED)
-            enter_opening(state, cluster, statement)
-            state.recent.setdefault(cluster, True)
-            if state.open is None:
-                opened = self._open(cluster, edge_of(statement))
-                state.recent = {cluster: True}
-                mark_opened(opened, statement)
-                if self.closed and self.closed[-1].hi == edge_of(statement):
-                    form = state.clusters[cluster].first_form or ""
-                    self.closed[-1].follower = (form, opened.ordinal)
-
-    def _close_by(self, held: OpenFact, statement: Statement, reason: Reason) -> None:
-        if held.lo < statement.effective_at:
-            closed = self._close(held, edge_of(statement), reason, None)
-            closed.closed_by = (statement.observation_id, statement.observed_at)
-            self.state.recent = {}
-            return
-        # It began at this very instant, by a decision that was taken before: it never was.
-        self.state.open = None
-        self.state.clusters[held.cluster].n_facts -= 1
-        if self.closed and self.closed[-1].follower is not None and self.closed[-1].hi == edge_of(statement):
-            self.closed[-1].follower = None
-
-    # -- votes ------------------------------------------------------------------------------
-
-    def _cast(self, cluster: Cluster, statement: Statement) -> None:
-        """Enter one statement: its vote, up to when it says that its value holds, and its mark."""
-        state = self.state
-        found = state.clusters.get(cluster)
-        if found is None:
-            found = state.clusters[cluster] = ClusterState()
-        if self.policy.by_cycle and statement.cycle > state.cycle:
-            state.cycle = statement.cycle
-            clear_votes(state.clusters.values())
-        affirmed, place = statement.affirmed, statement.place
-        who, ends_at = voter(statement), statement.valid_to
-        if statement.cycle == state.cycle or not self.policy.by_cycle:
-            cast(found, affirmed, Vote(place, who, ends_at), self.policy.window)
-        if ends_at is not None:
-            granularity = statement.hi_granularity or "day"
-            insort(state.ends, End(ends_at, cluster, affirmed, who, place, granularity))
-        if affirmed:
-            self._note_validity(found, statement)
-        if found.spelled_at is None or place > found.spelled_at:
-            found.spelling, found.spelled_at = statement.spelling, place
-        elif place == found.spelled_at and repr(statement.spelling) < repr(found.spelling):
-            found.spelling = statement.spelling
-        state.recent[cluster] = True
-        held = state.open
-        if held is None:
-            return
-        if affirmed and cluster == held.cluster:
-            if state.is_marked:
-                self._clear_marks()
-        elif statement.effective_at > held.lo and place > (state.clusters[held.cluster].last or LONG_AGO):
-            state.is_marked = True
-            _mark(found, statement)
-
-    def _clear_marks(self) -> None:
-        """Forget what was said since the open fact's last statement."""
-        state = self.state
-        for name in state.recent:
-            cluster = state.clusters[name]
-            cluster.since_affirmed.clear()
-            cluster.since_denied.clear()
-        state.is_marked = False
-
-    def _note_validity(self, cluster: ClusterState, statement: Statement) -> None:
-        """Remember up to when the affirmed statements of a cluster say that it holds, and its first form."""
-        cluster.last = statement.place
-        if cluster.first_form is None:
-            cluster.first_form, cluster.first_at = statement.form, statement.place
-        elif statement.place == cluster.first_at and statement.form < cluster.first_form:
-            cluster.first_form = statement.form
-        if statement.valid_to is None:
-            known = max(statement.observed_at, statement.effective_at)
-            if cluster.endless_known is None or known > cluster.endless_known:
-                cluster.endless_known = known
-        elif cluster.ends_latest is None or statement.valid_to > cluster.ends_latest:
-            cluster.ends_latest = statement.valid_to
-
-    def _stands(self, cluster: ClusterState, since: Instant) -> bool:
-        """Unless its own denials are more, or as many with a latest vote at least as late."""
-        if not cluster.denied and not cluster.bounded_denied:
-            return True
-        window = self.policy.window
-        denials = newest(cluster, False, window, since)
-        if not denials:
-            return True
-        affirmed = newest(cluster, True, window, since)
-        if len(denials) != len(affirmed):
-            return len(denials) < len(affirmed)
-        return latest(denials) < latest(affirmed)
-
     # -- decisions --------------------------------------------------------------------------
-
-    def _best_standing(self, since: Instant, among: Iterable[Cluster]) -> Cluster | None:
-        """The strongest standing cluster by its votes since an instant, or None."""
-        candidates = []
-        for name in among:
-            cluster = self.state.clusters[name]
-            votes = newest(cluster, True, self.policy.window, since)
-            if votes and self._stands(cluster, since):
-                candidates.append((rank(name, True, votes), name))
-        return min(candidates)[1] if candidates else None
 
     def _settle_gap(self, at: Instant, said: list[tuple[Cluster, Statement]], ended: OpenFact | None) -> None:
         """Open a fact for the best standing cluster voted for now, or during the fact that ended now."""
@@ -329,25 +184,6 @@ class Fold(Counting):
             self._discount(self.closed[-1], opened, during)
             state.recent[best] = True
 
-    def _outweighs_decision(self, cluster: Cluster) -> bool:
-        """Whether later votes for what a decision closed are enough to open it again: as many as a lead."""
-        votes = newest(self.state.clusters[cluster], True, self.policy.window, self.state.period_from)
-        return len(votes) >= self.policy.lead
-
-    def _rivals(self, held: OpenFact) -> list[tuple[Side, Sequence[Vote]]]:
-        """Standing other clusters and the denial of the held one, strongest first."""
-        state, window = self.state, self.policy.window
-        found: list[tuple[tuple[int, int, int, str, bool], Side, Sequence[Vote]]] = []
-        for name in state.recent:
-            cluster = state.clusters[name]
-            affirmed = name != held.cluster
-            votes = newest(cluster, affirmed, window, state.period_from)
-            if votes and (not affirmed or self._stands(cluster, state.period_from)):
-                found.append((rank(name, affirmed, votes), (name, affirmed), votes))
-        if len(found) > 1:
-            found.sort(key=lambda item: item[0])
-        return [(side, votes) for _, side, votes in found]
-
     def _settle_fact(self, held: OpenFact, at: Instant, said: list[tuple[Cluster, Statement]]) -> None:
         """Invalidate the open fact if its top rival, voted for at this instant, has won."""
         if all(s.affirmed and cluster == held.cluster for cluster, s in said):
@@ -368,28 +204,6 @@ class Fold(Counting):
             spelling = self.state.clusters[side[0]].spelling
             ballot = Ballot(side[0], spelling, not side[1], n_for, n_held, clean, *against[-1].place)
             self._replace(held, side, boundary, ballot, at, said)
-
-    def _is_enough(self, n_for: int, n_held: int) -> bool:
-        """Whether a rival's votes alone end the fact, whenever they were cast."""
-        if self.policy.by_cycle:
-            return n_for * 100 > self.policy.contested_above * (n_for + n_held)
-        return n_for >= n_held + self.policy.lead
-
-    def _may_switch(self, held: OpenFact, n_for: int, n_held: int) -> bool:
-        """Whether a clean switch would do: never against what a person decided."""
-        return n_for >= n_held and held.opened_by is None and not self.policy.by_cycle
-
-    def _is_clean_switch(self, held: OpenFact, side: Side, against: Sequence[Vote], n_for: int) -> bool:
-        """All votes that count are later than the fact's last statement, one from a fresh document."""
-        if n_for == 0:
-            return False
-        oldest = against[-n_for].place
-        if oldest <= (self.state.clusters[held.cluster].last or LONG_AGO):
-            return False
-        counted = [vote for vote in against if vote.place >= oldest]
-        return any(not is_document(vote.who) for vote in counted) or any(
-            self.history.began(vote.who, side, vote.place) >= held.lo for vote in counted
-        )
 
     def _boundary(
         self, held: OpenFact, side: Side, at: Instant, said: list[tuple[Cluster, Statement]]
@@ -443,7 +257,7 @@ class Fold(Counting):
         for cluster, statement in spoken:
             if statement.place > last and statement.effective_at > opened.lo:
                 state.is_marked = True
-                _mark(state.clusters[cluster], statement)
+                mark_rival(state.clusters[cluster], statement)
         self._count(opened, [s for s in behind if s.effective_at >= opened.lo])
 
     def _follow_schedule(self, speaking: Sequence[Statement]) -> None:
@@ -489,96 +303,12 @@ class Fold(Counting):
         if best is not None and state.open is None:
             self._open(best, Edge(state.at, finest(edges[(best, True)])))
 
-    # -- facts ------------------------------------------------------------------------------
-
-    def _open(self, cluster: Cluster, lo: Edge) -> OpenFact:
-        state = self.state
-        found = state.clusters[cluster]
-        against = state.decided.get(cluster)
-        state.open = OpenFact(cluster, lo.at, lo.granularity, found.n_facts, against=against)
-        found.n_facts += 1
-        state.period_from = lo.at
-        state.gap_edge = None
-        return state.open
-
-    def _close(self, held: OpenFact, hi: Edge, reason: Reason, ballot: Ballot | None) -> Episode:
-        state = self.state
-        assert held.lo < hi.at
-        self._clear_marks()
-        closed = self.as_episode(held)
-        closed.hi, closed.reason, closed.ballot = hi, reason, ballot
-        self.closed.append(closed)
-        state.open = None
-        state.period_from = hi.at
-        return closed
-
-    def as_episode(self, held: OpenFact) -> Episode:
-        """The open fact as an episode without an end."""
-        return Episode(
-            cluster=held.cluster,
-            form=self.state.clusters[held.cluster].first_form or "",
-            ordinal=held.ordinal,
-            lo=Edge(held.lo, held.lo_granularity),
-            since=held.since,
-            support=held.support,
-            dissent=held.dissent,
-            observations=held.observations,
-            spellings=list(held.spellings),
-            subject=held.subject,
-            predicate=held.predicate,
-            supported_by=list(held.supported_by),
-            dissented_by=list(held.dissented_by),
-            opened_by=held.opened_by,
-            against=held.against,
-        )
-
-    def judge_contest(self, episode: Episode) -> None:
-        """Say whether the open fact is contested now, and by whom, on its episode."""
-        held = self.state.open
-        assert held is not None
-        rivals = self._rivals(held)
-        if not rivals:
-            return
-        own = newest(self.state.clusters[held.cluster], True, self.policy.window)
-        n_own, *n_against = seats((own, *(votes for _, votes in rivals)), self.policy.window)
-        against = sum(n_against)
-        episode.contested = against * 100 > self.policy.contested_above * (n_own + against)
-        if episode.contested:
-            episode.rivals = [(side, self.state.clusters[side[0]].spelling) for side, _ in rivals]
-
-
-def rank(cluster: Cluster, affirmed: bool, votes: Sequence[Vote]) -> tuple[int, int, int, str, bool]:
-    """Sort key, strongest first: most votes, then the latest, then the smaller key, affirmed first."""
-    effective_at, observed_at = votes[-1].place
-    return (-len(votes), -effective_at, -observed_at, cluster, not affirmed)
-
-
-def finest(granularities: Iterable[str]) -> str:
-    """The finest of some granularities; where several statements set one bound, it is theirs."""
-    return max(granularities, key=lambda name: Granularity(name).rank)
-
-
-def is_document(who: str) -> bool:
-    """Whether a voter is a document, and not a statement without one."""
-    return who[0] == "d"
-
 
 def _first_live(spoken: Iterable[tuple[Cluster, Statement]], cluster: Cluster, at: Instant) -> Edge:
     """When the first live statement for a cluster took effect."""
     live = [s for c, s in spoken if s.affirmed and c == cluster and (s.valid_to is None or s.valid_to > at)]
     first = min(s.effective_at for s in live)
     return Edge(first, finest(s.lo_granularity for s in live if s.effective_at == first))
-
-
-def _mark(cluster: ClusterState, statement: Statement) -> None:
-    """Note a statement by which a boundary may be dated; behind an endless one no later one is needed."""
-    marks = cluster.since_affirmed if statement.affirmed else cluster.since_denied
-    at, granularity, ends_at = statement.effective_at, statement.lo_granularity, statement.valid_to
-    if marks and marks[-1].ends_at is None:
-        if marks[-1].at == at:
-            marks[-1] = Mark(at, finest((marks[-1].granularity, granularity)), None)
-        return
-    marks.append(Mark(at, granularity, ends_at))
 
 
 def _report(cluster: Cluster, statement: Statement) -> Report:

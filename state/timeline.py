@@ -19,7 +19,8 @@ from state.fold_state import Cluster, FoldState
 from state.history import distinct
 from state.instants import Instant
 from state.majority import fold_never_changing
-from state.periods import Fold, Policy
+from state.periods import Fold
+from state.policy import Policy
 from state.predicates import Predicate
 from state.roles import assign, recount
 from state.statements import Statement, order, position

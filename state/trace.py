@@ -14,9 +14,11 @@ from state.episodes import Episode
 from state.fold_state import AFTER_ALL, LONG_AGO, Cluster, FoldState, OpenFact, Side, Vote
 from state.history import History, distinct
 from state.instants import Instant
-from state.periods import Fold, Policy, is_document, rank
+from state.periods import Fold
+from state.policy import Policy
 from state.statements import Place, Spelling, Statement, order, voter
 from state.votes import newest, seats
+from state.voting import is_document, rank
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,6 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from state import reclustering
+from state.correction_records import read_correction
+from state.corrections import Correction
 from state.errors import BadInput, BadInstant, BadInterval
 from state.fields import (
     blank,
@@ -334,11 +336,11 @@ def _end_after(valid_from: Moment, until: Moment, fields: Mapping[str, Any]) -> 
     return hi.at
 
 
-def _correction(fields: Mapping[str, Any], recorded_at: Instant) -> Retract:
+def _correction(fields: Mapping[str, Any], recorded_at: Instant) -> Retract | Correction:
     """A correction; `op` names it."""
     op = text(fields, "op")
     if op != "retract":
-        raise BadInput("wrong_type", f"op is {shown(op)}, expected retract.")
+        return read_correction(fields, recorded_at=recorded_at)
     require(fields, "observation_id")
     observation_id = not_blank(text(fields, "observation_id"), "observation_id") or ""
     namespace = not_blank(text(fields, "namespace"), "namespace")

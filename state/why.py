@@ -17,7 +17,7 @@ from state.fold_state import ASIDE, Cluster, Side
 from state.history import distinct
 from state.instants import Instant
 from state.majority import newest_spelling
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement, order, restatement_key, voter
 from state.timeline import Folded, fold, horizon_of

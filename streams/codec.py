@@ -13,7 +13,8 @@ import msgspec
 
 from state.cycles import Tick
 from state.errors import FactdriftError
-from state.observations import Observation, Retract, Usable
+from state.observations import Usable
+from state.rules import RuleChange
 
 BATCH_FORMAT: Final = 1
 
@@ -28,11 +29,11 @@ class Entry(msgspec.Struct, frozen=True, array_like=True):
     topic: str
     partition: int
     offset: int
-    usable: Observation | Retract | Tick
+    usable: Usable | Tick | RuleChange
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
-    """What one internal record holds: usable input, or one tick and nothing else."""
+    """What one internal record holds: usable input, or one decision, erasure, tick or rule alone."""
 
     format: int
     entries: list[Entry]
@@ -42,7 +43,7 @@ _encoder: Final = msgspec.msgpack.Encoder()
 _decoder: Final = msgspec.msgpack.Decoder(Batch)
 
 
-def encode_entry(topic: str, partition: int, offset: int, usable: Usable | Tick) -> bytes:
+def encode_entry(topic: str, partition: int, offset: int, usable: Usable | Tick | RuleChange) -> bytes:
     """One entry as bytes, so that a batch can be cut by its size before it is put together."""
     return _encoder.encode(Entry(topic, partition, offset, usable))
 

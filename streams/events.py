@@ -92,6 +92,33 @@ class Retract(Input):
     reason: str | None = Field(None, description="Why, for people.")
 
 
+class RuleCondition(Input):
+    """What a fact must be like; what is left out may be anything."""
+
+    subject: str | None = Field(None, description="Its subject, in any spelling.")
+    predicate: str | None = Field(None, description="Its predicate, in any spelling.")
+    object: Spelling | None = Field(None, description="Its value; what means the same counts as the same.")
+
+
+class RuleCommand(Input):
+    """What is said of a rule: there is one, it matched, a person vouches for it, it goes."""
+
+    topic = Topic.RULES
+    schema_version: Literal[1] | None = 1
+    op: Literal["added", "matched", "validated", "removed"]
+    name: str | None = Field(
+        None, description="Unique within the namespace. Required with added, else instead of rule_id."
+    )
+    rule_id: str | None = Field(None, description="The rule, instead of its name; not with added.")
+    namespace: str | None = Field("default", description="The rule is about the facts of this namespace.")
+    when: list[RuleCondition] | None = Field(
+        None,
+        description="With added: what facts of one subject must be like together. Without it the rule is "
+        "matched by matched records alone.",
+    )
+    description: str | None = Field(None, description="With added: what the rule says, for people.")
+
+
 class Valid(Model):
     """The half-open span [lo, hi) in which a fact holds. An infinite bound is null, with all it has."""
 
@@ -135,12 +162,19 @@ class Fact(Model):
     invalidated_by: str | None = Field(description="The fact that took its place.")
     supported_by: list[str] = Field(description="The newest supporting observation ids, at most 8.")
     dissented_by: list[str] = Field(description="The newest dissenting observation ids, at most 8.")
+    closed_by: str | None = Field(None, description="The correction by which a person ended it.")
+    opened_by: str | None = Field(None, description="The correction by which a person began it.")
+    against: str | None = Field(
+        None, description="A correction that had closed this value before; it was said again since."
+    )
     recorded_at: AwareDatetime = Field(description="When the log learnt what caused this.")
     cycle: int = Field(ge=1, description="The cycle in which this was decided; the first is 1.")
     policy_version: str = Field(
         description="The rules that decided, and the settings that differ from the default."
     )
-    model: str | None = Field(description="The vectors that texts of its claim were compared with.")
+    model: str | None = Field(
+        description="What texts of its claim were compared by: name@revision/dimension/pooling/threshold."
+    )
     degraded: bool = Field(description="Whether vectors were missing, so that only equal texts count as one.")
 
 
@@ -153,7 +187,15 @@ class FactEvent(Fact):
     )
     revision: (
         Literal[
-            "ended", "redated", "reworded", "contested", "settled", "reinstated", "scheduled", "recounted"
+            "ended",
+            "redated",
+            "reworded",
+            "contested",
+            "settled",
+            "reinstated",
+            "scheduled",
+            "reclustered",
+            "recounted",
         ]
         | None
     ) = Field(description="What a fact-revised is about; null on the other events.")
@@ -191,6 +233,132 @@ class FactRevised(FactEvent):
     event: Literal["fact-revised"]
 
 
+class DriftCause(Model):
+    """A retired fact that is behind a drift alert."""
+
+    fact_id: str = Field(description="The fact; fact-invalidated tells it in full.")
+    predicate: str = Field(description="Its predicate, as spelled there.")
+    object: Spelling | None = Field(description="Its value; null: there is no object.")
+    reason: Literal["outvoted", "denied", "superseded", "invalidated"] = Field(description="Why it ended.")
+    decided_observed_at: AwareDatetime = Field(description="When the deciding statement was made.")
+    votes: str | None = Field(description="What ended it, in words.")
+
+
+class DriftAlert(Model):
+    """A subject whose facts keep being retired, or that has come to rest. One for each transition."""
+
+    topic = Topic.DRIFT_ALERTS
+    schema_version: Literal[1] = 1
+    event_id: str = Field(description="The same on every delivery.")
+    signal: Literal["unstable", "stable", "churning", "settled"] = Field(
+        description="unstable, and later stable: its declared predicates; churning, and later settled: the "
+        "others."
+    )
+    namespace: str = Field(description="The namespace of the subject.")
+    subject: str = Field(description="As the newest retired fact in its window spells it.")
+    now: AwareDatetime = Field(description="The time of the tick at which this was seen.")
+    since: AwareDatetime = Field(description="The time of the tick at which it became unstable or churning.")
+    window_start: AwareDatetime = Field(description="30 days before now; what was decided after it counts.")
+    count: int = Field(ge=0, description="Facts retired within the window, 256 at most; 0 where it clears.")
+    limit: int = Field(ge=0, description="More than this many are too many.")
+    lifetime: int = Field(ge=0, description="How often a fact of the subject was ever invalidated.")
+    looks_like: Literal["flapping", "move", "disagreement"] | None = Field(
+        description="What the causes have in common: values come back, were replaced undisputed, or were "
+        "disputed while they held. Null where it clears."
+    )
+    advice: str | None = Field(description="What to do, in a sentence; null where it clears.")
+    causes: list[DriftCause] = Field(description="The retired facts, oldest first; the newest 20 of them.")
+    recorded_at: AwareDatetime = Field(description="The log's own timestamp of the tick.")
+    cycle: int = Field(ge=1, description="The cycle that was under way at the tick.")
+    position: str = Field(description="The internal record that holds the tick: topic/partition/offset.")
+
+
+class Counters(Model):
+    """What happened in a cycle, in numbers."""
+
+    observations_processed: int = Field(ge=0, description="Observations that were not known before.")
+    facts_created: int = Field(ge=0, description="Events on fact-created.")
+    facts_reinforced: int = Field(ge=0, description="Events on fact-reinforced.")
+    facts_invalidated: int = Field(ge=0, description="Events on fact-invalidated.")
+    drift_alerts: int = Field(ge=0, description="Events on drift-alerts.")
+
+
+class NamespaceCounters(Counters):
+    """What happened in one namespace."""
+
+    namespace: str = Field(description="The namespace.")
+
+
+class CycleEdges(Model):
+    """What a cycle is joined to: the first 100 of each kind in each partition, each once."""
+
+    PROCESSED: list[str] = Field(description="Ids of observations.")
+    CREATED: list[str] = Field(description="Ids of facts.")
+    REINFORCED: list[str] = Field(description="Ids of facts.")
+    INVALIDATED: list[str] = Field(description="Ids of facts.")
+
+
+class RuleMatch(Model):
+    """A rule that was matched in a cycle."""
+
+    rule_id: str = Field(description="The rule.")
+    name: str | None = Field(description="Its name; null where it was removed in the meantime.")
+    matches: int = Field(ge=1, description="How many events of facts matched it.")
+
+
+class CycleOffsets(Model):
+    """Which internal records of one partition belong to a cycle."""
+
+    partition: int = Field(ge=0, description="The partition of observations-by-claim.")
+    first: int = Field(ge=0, description="The offset of the first record.")
+    reached: int = Field(ge=0, description="The offset of the last one, the tick that closed the cycle.")
+
+
+class Cycle(Counters):
+    """The audit of one cycle, of all partitions and namespaces together."""
+
+    topic = Topic.CYCLES
+    schema_version: Literal[1] = 1
+    audit_id: str = Field(description="The same on every delivery.")
+    cycle: int = Field(ge=1, description="Its number; every event of a fact carries it.")
+    now: AwareDatetime = Field(description="The time of the tick that closed it.")
+    idle: bool = Field(description="Nothing was observed; it was closed because entities are in flux.")
+    namespaces: list[NamespaceCounters] = Field(description="The same numbers for each namespace.")
+    edges: CycleEdges = Field(description="What it is joined to.")
+    edges_cut: bool = Field(
+        description="There may be more edges than are listed; the events of the cycle have all."
+    )
+    rules_matched: list[RuleMatch] = Field(description="The rules that facts of the cycle matched.")
+    in_flux: int = Field(ge=0, description="How many entities were unstable or churning at its end.")
+    offsets: list[CycleOffsets] = Field(description="How far each partition was read.")
+    closed_at: AwareDatetime = Field(description="When the last partition told its part.")
+
+
+class RuleEvent(Model):
+    """One step in the life of a rule, and what the rule was after it."""
+
+    topic = Topic.RULE_EVENTS
+    schema_version: Literal[1] = 1
+    event_id: str = Field(description="The same on every delivery.")
+    event: Literal["added", "matched", "promoted", "demoted", "decayed", "pruned", "removed"] = Field(
+        description="What happened; matched at most once in a cycle."
+    )
+    rule_id: str = Field(description="The rule.")
+    namespace: str = Field(description="Its namespace.")
+    name: str = Field(description="Its name.")
+    when: list[str] = Field(description="Its conditions, as SUBJECT / PREDICATE = OBJECT.")
+    description: str | None = Field(description="What it says, for people.")
+    standard: bool = Field(description="Whether it is packaged, and never changes.")
+    confidence: float = Field(ge=0, le=1, description="What it was worth after this step.")
+    standing: Literal["candidate", "active", "demoted", "pruned"] = Field(
+        description="What it counted as after this step."
+    )
+    missed: int = Field(ge=0, description="Cycles since the last match.")
+    matches: int = Field(ge=0, description="How often it was matched in all.")
+    cycle: int = Field(ge=1, description="The cycle in which this happened.")
+    recorded_at: AwareDatetime = Field(description="When the log learnt what caused this.")
+
+
 class DeadLetter(Model):
     """A record that could not be used, with its bytes, so that it can be mended and sent again."""
 
@@ -213,7 +381,8 @@ class DeadLetter(Model):
 
 
 PUBLIC_MODELS: tuple[type[Model], ...] = (
-    Observation, Retract, FactCreated, FactReinforced, FactInvalidated, FactRevised, Fact, DeadLetter,
+    Observation, Retract, FactCreated, FactReinforced, FactInvalidated, FactRevised, Fact, DriftAlert,
+    RuleCommand, RuleEvent, Cycle, DeadLetter,
 )  # fmt: skip
 """One model per public topic, in the order in which data flows."""
 

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from state import claim as claims
+from state import stored_claim as claims
 from state.changes import Change, Published
-from state.claim import Claim, LiveClaim
+from state.claim import LiveClaim
 from state.clusters import Form, partition
 from state.facts import About, Fact, build
 from state.fold_state import ASIDE
 from state.identity import claim_id
 from state.objects import type_object
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
 from state.similarity import Vectors
 from state.statements import Statement
+from state.stored_claim import Claim
 from state.timeline import fold
 
 DEFAULT = Policy()

@@ -12,10 +12,10 @@ from agents import composition
 from agents.cli.output import Json, for_programs, out, table, write_json
 from agents.consolidation import CLAIMS_TABLE, PIECES_TABLE
 from agents.logs import EmbeddedLog, open_log
-from state import claim as claims
+from state import stored_claim as claims
 from state.claim import LiveClaim
 from state.names import normalise_predicate
-from state.periods import Policy
+from state.policy import Policy
 from state.predicate_report import PredicateReport, Seen, look, report
 from state.predicates import Predicate, Registry, packaged
 from state.shelf import Shelf

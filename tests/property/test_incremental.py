@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state import claim as claims
-from state import clusters, folding, forms, tail
+from state import clusters, folding, forms, strands, tail
+from state import stored_claim as claims
 from state.objects import type_object
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement
 from state.votes import ALL_VOTES
@@ -29,7 +29,7 @@ PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="ne
 def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "CHUNK", 2)
     monkeypatch.setattr(tail, "INLINE_MAX", 1)
-    monkeypatch.setattr(claims, "INLINE_MAX", 2)
+    monkeypatch.setattr(strands, "INLINE_MAX", 2)
 
 
 @given(

@@ -105,7 +105,7 @@ def test_a_fact_that_is_invalidated_from_its_own_start_never_was() -> None:
 def test_a_decision_that_is_taken_back_leaves_what_would_have_been_without_it() -> None:
     live = told([A1], MOVED)
 
-    live.apply([], ["moved", "moved+"])
+    live.apply([], ["moved"])
 
     assert spans(live) == [("a", 1, None, None)]
 

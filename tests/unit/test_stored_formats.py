@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from state import claim as claims
+from state import stored_claim as claims
 from state.claim import LiveClaim
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
 from state.statements import Statement

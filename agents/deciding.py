@@ -1,0 +1,61 @@
+"""Decisions on their way into a claim: the statements by which they enter, or a letter that says why not.
+
+Whether a decision can be taken is `state.decided`; what it then does is the fold's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from state.claim import LiveClaim
+from state.corrections import Invalidate, Refusal, Supersede
+from state.decided import statements_of, unknown_target
+from state.shelf import Shelf
+from state.statements import Statement
+from streams.codec import Entry
+from streams.host import Output, Record
+from streams.keys import Offset, Partition, subject_key
+from streams.topics import Topic
+from streams.wire import dead_letter, to_json
+
+
+def decide(
+    live: LiveClaim | None,
+    decisions: Iterable[Supersede | Invalidate],
+    entries: Mapping[str, Entry],
+    shelf: Shelf,
+    record: Record,
+) -> tuple[list[Statement], list[Output]]:
+    """What decisions put into a claim (None: nobody has said anything), and the letters of refused ones.
+
+    `entries` are those of the record by content hash.
+    """
+    statements: list[Statement] = []
+    letters: list[Output] = []
+    for decision in decisions:
+        closes = unknown_target(decision) if live is None else live.closed_by(decision, shelf)
+        if isinstance(closes, Refusal):
+            letters.append(_letter(decision, closes, entries[decision.content_hash], record))
+        else:
+            statements.extend(statements_of(decision, closes))
+    return statements, letters
+
+
+def _letter(decision: Supersede | Invalidate, refusal: Refusal, entry: Entry, record: Record) -> Output:
+    """The dead letter of a decision that its claim does not allow; its text is put together again."""
+    letter = dead_letter(
+        origin_of(entry, record),
+        refusal.code,
+        refusal.message,
+        raw=to_json(msgspec.to_builtins(decision)),
+        part=decision.correction_id,
+    )
+    return Output(Topic.DEAD_LETTERS, subject_key(decision.namespace, decision.subject), letter)
+
+
+def origin_of(entry: Entry, record: Record) -> Record:
+    """The public record that an entry came from, without its bytes."""
+    topic, partition, offset = Topic(entry.topic), Partition(entry.partition), Offset(entry.offset)
+    return Record(topic, partition, offset, None, b"", record.recorded_at)
