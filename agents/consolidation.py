@@ -18,7 +18,7 @@ from agents.deciding import decide, origin_of
 from agents.following import Folded, Follower, Touched
 from state import stored_claim as claims
 from state.claim import Duplicate, LiveClaim, Outcome
-from state.corrections import Invalidate, Supersede
+from state.corrections import Invalidate, Relate, Supersede
 from state.cycles import Clock, Tick
 from state.facts import Fact
 from state.identity import ClaimId
@@ -198,6 +198,11 @@ class _Overlay:
             if live is not None:
                 yield from ((live.claim, fact) for fact in live.open_facts(self.shelf))
 
+    def evidence(self, claim: ClaimId) -> list[Statement]:
+        """All statements of a claim that was touched, those of the record among them."""
+        live = self.claim(claim)[1]
+        return [] if live is None else live.evidence(self.shelf)
+
     def writes(self) -> list[Write]:
         found = [
             Write(SUBJECTS_TABLE, table_key, _encode_subject(self.subjects[table_key]))
@@ -246,7 +251,7 @@ def _consolidate(tables: _Overlay, record: Record) -> Folded:
         touched.append(
             Touched(live.claim, outcome.changes, arrivals.statements, arrivals.retracted, outcome.arrived)
         )
-    return Folded(record, batch, touched, clock, _moved(clock, batch), outputs, tables.facts)
+    return Folded(record, batch, touched, clock, _moved(clock, batch), outputs, tables.facts, tables.evidence)
 
 
 def _embed(tables: _Overlay, touched: Sequence[tuple[bytes, LiveClaim, Arrivals]]) -> list[dict[str, bytes]]:
@@ -288,6 +293,8 @@ def _by_claim(tables: _Overlay, batch: Batch, clock: Clock) -> dict[ClaimId, Arr
             _retract(tables, usable, found)
         elif isinstance(usable, Recluster):
             found.setdefault(usable.claim, Arrivals()).recluster = True
+        elif isinstance(usable, Relate):
+            found.setdefault(usable.claim, Arrivals())
         elif isinstance(usable, Supersede | Invalidate):
             arrivals = found.setdefault(usable.claim, Arrivals())
             arrivals.decisions.append(usable)

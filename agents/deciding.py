@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from state.claim import LiveClaim
-from state.corrections import Invalidate, Refusal, Supersede
+from state.corrections import Decision, Invalidate, Refusal, Supersede
 from state.decided import statements_of, unknown_target
 from state.shelf import Shelf
 from state.statements import Statement
@@ -37,13 +37,13 @@ def decide(
     for decision in decisions:
         closes = unknown_target(decision) if live is None else live.closed_by(decision, shelf)
         if isinstance(closes, Refusal):
-            letters.append(_letter(decision, closes, entries[decision.content_hash], record))
+            letters.append(refusal_letter(decision, closes, entries[decision.content_hash], record))
         else:
             statements.extend(statements_of(decision, closes))
     return statements, letters
 
 
-def _letter(decision: Supersede | Invalidate, refusal: Refusal, entry: Entry, record: Record) -> Output:
+def refusal_letter(decision: Decision, refusal: Refusal, entry: Entry, record: Record) -> Output:
     """The dead letter of a decision that its claim does not allow; its text is put together again."""
     letter = dead_letter(
         origin_of(entry, record),

@@ -128,6 +128,11 @@ class LiveAssertions:
             closed_by_fold=closed_by_fold,
         )
 
+    @property
+    def n_rows(self) -> int:
+        """How many rows are kept."""
+        return len(self._rows)
+
     def rows(self) -> list[Row]:
         """All that is kept, in the order of the log."""
         return list(self._rows)

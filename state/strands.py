@@ -172,6 +172,11 @@ class Strands:
             found.extend(self.strand(name).everything())
         return found
 
+    def evidence(self, shelf: Shelf) -> list[Statement]:
+        """All statements, between two batches."""
+        self.renew(shelf, epoch=self.claim.epoch)
+        return self.everything()
+
     def open_facts(self, shelf: Shelf) -> Iterator[Fact]:
         """The facts that nothing ends, as they were published last."""
         self.renew(shelf, epoch=self.claim.epoch)

@@ -92,6 +92,69 @@ class Retract(Input):
     reason: str | None = Field(None, description="Why, for people.")
 
 
+class Target(Input):
+    """What a correction speaks about: at least one of id, object and observation_ids."""
+
+    topic = Topic.CORRECTIONS
+    id: str | None = Field(None, description="The fact or assertion, as the decider saw it.")
+    object: Spelling | None = Field(None, description="Its value.")
+    at: str | float | None = Field(None, description="An instant at which it held.")
+    observation_ids: list[str] | None = Field(None, description="Observations that say it, at most 64.")
+
+
+class Decision(Input):
+    """What supersede, invalidate and link share."""
+
+    topic = Topic.CORRECTIONS
+    schema_version: Literal[1] | None = 1
+    correction_id: str | None = Field(None, description="Unique within its claim; by default a hash.")
+    namespace: str | None = Field("default", description="The namespace of the claim.")
+    subject: str = Field(description="The subject of the claim, in any spelling.")
+    predicate: str = Field(description="The predicate of the claim, in any spelling.")
+    target: Target = Field(description="What it is about.")
+    reason: str = Field(description="Why; it is kept and shown.")
+    decided_at: str | float | None = Field(None, description="When it was decided; by default now.")
+    confidence: float | None = Field(1.0, ge=0, le=1, description="How sure the decider is.")
+
+
+class Supersede(Decision):
+    """A decision: the target no longer holds from `valid_at` on, and the object does instead."""
+
+    op: Literal["supersede"]
+    object: Spelling | None = Field(None, description="What holds instead.")
+    valid_at: str | float | None = Field(None, description="From when on; by default when it was decided.")
+
+
+class Invalidate(Decision):
+    """A decision: the target no longer holds from `valid_at` on, and nothing takes its place."""
+
+    op: Literal["invalidate"]
+    valid_at: str | float | None = Field(None, description="From when on; by default when it was decided.")
+
+
+class Relate(Decision):
+    """A decision: how two assertions of one claim relate. It closes nothing."""
+
+    op: Literal["link"]
+    kind: Literal["confirms", "contradicts", "refines"] = Field(description="What `source` is to `target`.")
+    source: Target = Field(description="The assertion from which the link starts.")
+
+
+class Forget(Input):
+    """An erasure: what an observation, a source or a subject said is erased wherever it is held."""
+
+    topic = Topic.CORRECTIONS
+    schema_version: Literal[1] | None = 1
+    op: Literal["forget"]
+    correction_id: str | None = Field(None, description="Unique; by default a hash.")
+    scope: Literal["observation", "source", "subject"] = Field(description="What is forgotten.")
+    namespace: str | None = Field("default", description="Where it was said.")
+    subject: str | None = Field(None, description="The subject; for a source it may be left out.")
+    observation_id: str | None = Field(None, description="The observation, where the scope is one.")
+    source: str | None = Field(None, description="The source, where the scope is one.")
+    reason: str = Field(description="Why; it is kept.")
+
+
 class RuleCondition(Input):
     """What a fact must be like; what is left out may be anything."""
 
@@ -244,6 +307,29 @@ class DriftCause(Model):
     votes: str | None = Field(description="What ended it, in words.")
 
 
+class FactLink(Model):
+    """A relation between two assertions: what one document says of a claim, towards what another says."""
+
+    topic = Topic.FACT_LINKS
+    schema_version: Literal[1] = 1
+    link_id: str = Field(description="Derived from its ends and its kind: a replay writes nothing new.")
+    kind: Literal["confirms", "contradicts", "refines", "supersedes", "invalidates"] = Field(
+        description="What `source` is to `target`."
+    )
+    origin: Literal["inferred", "explicit"] = Field(description="Noticed, or decided by a person.")
+    claim_id: str = Field(description="The claim of both.")
+    namespace: str = Field(description="The namespace of the claim.")
+    subject: str = Field(description="The subject, as claims compare it.")
+    predicate: str = Field(description="The predicate, as claims compare it.")
+    source: str = Field(description="The assertion from which the link starts.")
+    target: str = Field(description="The assertion at which it ends.")
+    reason: str | None = Field(description="Why a person decided it; null where it was noticed.")
+    confidence: float = Field(ge=0, le=1, description="How sure the decider was.")
+    evidence_id: str = Field(description="The observation by which it was noticed, or the correction.")
+    recorded_at: AwareDatetime = Field(description="When the log learnt of that.")
+    policy_version: str = Field(description="The rules that were in force.")
+
+
 class DriftAlert(Model):
     """A subject whose facts keep being retired, or that has come to rest. One for each transition."""
 
@@ -381,7 +467,8 @@ class DeadLetter(Model):
 
 
 PUBLIC_MODELS: tuple[type[Model], ...] = (
-    Observation, Retract, FactCreated, FactReinforced, FactInvalidated, FactRevised, Fact, DriftAlert,
+    Observation, Retract, Supersede, Invalidate, Relate, Forget,
+    FactCreated, FactReinforced, FactInvalidated, FactRevised, Fact, FactLink, DriftAlert,
     RuleCommand, RuleEvent, Cycle, DeadLetter,
 )  # fmt: skip
 """One model per public topic, in the order in which data flows."""

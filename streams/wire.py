@@ -19,7 +19,9 @@ from state.facts import Fact, State
 from state.identity import derive, event_id
 from state.instants import Granularity, Instant, format_instant, parse_instant
 from state.interval import Bound, Certainty, Interval
+from state.links import Link
 from state.statements import Statement
+from state.stored_claim import Claim
 from streams.events import SCHEMA_VERSION
 from streams.host import Record
 
@@ -98,6 +100,29 @@ def fact_event(change: Change, body: dict[str, Any], *, position: str) -> bytes:
             "decided_observed_at": None if decided is None else format_instant(decided),
             **body,
             "version": change.version,
+        }
+    )
+
+
+def link_event(link: Link, claim: Claim) -> bytes:
+    """One link, as it is published on `fact-links`."""
+    return _encode(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "link_id": link.link_id,
+            "kind": link.kind,
+            "origin": link.origin,
+            "claim_id": link.claim,
+            "namespace": claim.namespace,
+            "subject": claim.subject,
+            "predicate": claim.predicate,
+            "source": link.source,
+            "target": link.target,
+            "reason": link.reason,
+            "confidence": link.confidence,
+            "evidence_id": link.evidence_id,
+            "recorded_at": format_instant(link.recorded_at),
+            "policy_version": link.policy_version,
         }
     )
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agents import composition
+from agents.clock import tick_request
 from agents.consolidation import CLAIMS_TABLE
 from agents.replay import events, fact_lines, now_of, records, replay
 from state.instants import DAY_MS, Instant, format_instant, parse_instant
@@ -122,7 +123,12 @@ class World:
     def publish(self, *lines: Line) -> World:
         """One batch: everything in it becomes durable at once."""
         written = b"".join((line if isinstance(line, bytes) else _line(line)) + b"\n" for line in lines)
-        replay(self.host, None, io.BytesIO(written), batch_max=max(len(lines), 1))
+        replay(self.host, None, io.BytesIO(written), batch_max=max(len(lines), 1), ticks=False)
+        return self
+
+    def tick(self, now: float | None = None) -> World:
+        """Close the cycle under way, on day `now`; without it at the greatest observed_at."""
+        self.host.publish(Topic.CLOCK, [(None, tick_request(self.now if now is None else day(now)), None)])
         return self
 
     def each(self, lines: Iterable[Line]) -> World:
