@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import time
 from pathlib import Path
 
+from agents import models
+from agents.audit import audit
+from agents.clock import clock
 from agents.consolidation import consolidation
+from agents.cycles import CycleParts
+from agents.drift import Drift
 from agents.intake import intake
+from agents.linking import Linking
 from state.errors import BadPredicates
 from state.instants import Instant
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Registry, packaged
 from state.similarity import Vectors
 from state.votes import ALL_VOTES
+from streams.drift import DriftStore
 from streams.embedded import EmbeddedHost, EmbeddedStore
+from streams.embedded.drift import SqliteDriftStore
 from streams.host import Agent
 from streams.settings import Settings
-from streams.vectors import packaged as packaged_vectors
+from streams.vectors import vectors_of
+
+WAITING_SOURCES = frozenset(("sentence-transformers", "openai"))  # the packaged vectors take milliseconds
 
 
 def registry(path: Path | None) -> Registry:
@@ -33,32 +44,51 @@ def registry(path: Path | None) -> Registry:
 
 def policy(settings: Settings) -> Policy:
     """The policy of the fold, with a version that names what differs from the default."""
+    by_cycle = settings.vote_window == "cycle"
     window = settings.vote_window if isinstance(settings.vote_window, int) else ALL_VOTES
     contested_above = round(settings.contested_above * 100)
     default = Policy()
     version = default.version
     if (window, contested_above) != (default.window, default.contested_above):
         version = f"{version}+window={settings.vote_window},contested={contested_above}"
-    return Policy(window=window, contested_above=contested_above, version=version)
+    return Policy(window=window, contested_above=contested_above, version=version, by_cycle=by_cycle)
 
 
 def agents(settings: Settings, *, keeps_index: bool) -> list[Agent]:
     """Every agent, in the order in which data flows. `keeps_index` as in `agents.intake.intake`."""
+    return _agents(settings, vectors(settings), keeps_index=keeps_index)
+
+
+def _agents(settings: Settings, source: Vectors | None, *, keeps_index: bool) -> list[Agent]:
+    predicate_of, decides = registry(settings.predicates).get, policy(settings)
+    every = settings.links == "all"
+    linking = Linking(predicate_of, policy_version=decides.version, every_predicate=every)
+    links = [] if settings.links == "off" else [linking]
+    folding = consolidation(
+        predicate_of=predicate_of,
+        policy=decides,
+        vectors=source,
+        followers=[Drift(), *links, CycleParts()],  # the last one counts what those before it publish
+        early=(*CycleParts.early, *Linking.early) if links else CycleParts.early,
+    )
     return [
         intake(
             batch_bytes_max=settings.batch_bytes_max,
             record_bytes_max=settings.record_bytes_max,
             keeps_index=keeps_index,
         ),
-        consolidation(
-            predicate_of=registry(settings.predicates).get, policy=policy(settings), vectors=vectors(settings)
-        ),
+        dataclasses.replace(folding, may_wait=settings.vectors in WAITING_SOURCES),
     ]
 
 
+def single_agents() -> list[Agent]:
+    """The agents that run once for all partitions: the clock, and the audit of cycles with the rules."""
+    return [clock(), audit()]
+
+
 def vectors(settings: Settings) -> Vectors | None:
-    """What says which texts mean the same. Nothing is loaded before the first text needs it."""
-    return packaged_vectors() if settings.vectors == "packaged" else None
+    """What says which texts mean the same; None where only equal texts do. Nothing is loaded yet."""
+    return vectors_of(settings)
 
 
 def collect_rarely() -> None:
@@ -79,4 +109,22 @@ def wall_clock() -> Instant:
 def embedded(settings: Settings, folder: Path) -> EmbeddedHost:
     """The embedded host on the store in `folder`, which is created if it is not there."""
     store = EmbeddedStore(folder)
-    return EmbeddedHost(store, agents(settings, keeps_index=True), clock=wall_clock)
+    source = vectors(settings)
+    return EmbeddedHost(
+        store,
+        [*_agents(settings, source, keeps_index=True), *single_agents()],
+        clock=wall_clock,
+        agree=lambda accept: models.agree(store, models.identity_of(source), accept_change=accept),
+    )
+
+
+def drift_store(settings: Settings, folder: Path | None) -> DriftStore:
+    """Where readers ask about drift: beside the embedded log in `folder`; without one, the workers' Redis.
+
+    Raises DriftUnavailable, BadSetting.
+    """
+    if folder is not None:
+        return SqliteDriftStore(folder)
+    from streams.redis import RedisDriftStore  # nobody without a cluster needs it
+
+    return RedisDriftStore(settings.redis_url.get_secret_value(), prefix=settings.kafka.prefix)

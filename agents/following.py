@@ -14,6 +14,7 @@ from typing import Protocol
 from state.changes import Change
 from state.cycles import Clock
 from state.facts import Fact
+from state.identity import ClaimId
 from state.statements import ObservationId, Statement
 from state.stored_claim import Claim
 from streams.codec import Batch
@@ -42,7 +43,8 @@ class Folded:
     `clock` is the partition's as it was before the record, `moved` as it is after it: another one where the
     record is a tick that was not read before. `outputs` is what was published for the record so far, by
     the fold and by the followers before. `facts` gives the open facts of a subject (namespace, normal
-    form), each with its claim, as they are after the record.
+    form), each with its claim, as they are after the record. `evidence` gives all statements of a claim
+    that the record touched: the long way.
     """
 
     record: Record
@@ -52,6 +54,7 @@ class Folded:
     moved: Clock
     outputs: Sequence[Output]
     facts: Callable[[str, str], Iterable[tuple[Claim, Fact]]]
+    evidence: Callable[[ClaimId], list[Statement]]
 
     @property
     def closes(self) -> bool:

@@ -1,0 +1,174 @@
+"""Links between what documents assert, noticed in the partition of the subject (DESIGN 6).
+
+Keeps the assertions of every claim that two voices have spoken about, and publishes each link once on
+`fact-links`. Under `vote` the fold decides and links annotate; what follows from them for a reader is worked
+out on read (`state.lifecycle`), never here.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from agents.deciding import refusal_letter
+from agents.following import Folded, Touched
+from state.assertion_log import Assertions, decode, encode
+from state.assertions import TakenBack
+from state.corrections import Invalidate, Relate, Supersede
+from state.forms import Forms
+from state.identity import ClaimId
+from state.live_assertions import Arrival, LiveAssertions
+from state.observations import Observation, Retract
+from state.predicates import Predicate
+from state.shelf import Shelf
+from state.statements import Statement, voter
+from streams.codec import Entry
+from streams.host import Output, Tables
+from streams.keys import key
+from streams.topics import Topic
+from streams.wire import link_event
+
+ASSERTIONS_TABLE: Final = "assertions"
+PAGES_TABLE: Final = "assertion-pages"
+KEPT_MAX: Final = 512  # assertions of a claim under `vote`; more would cost more than an annotation is worth
+LOOK_BACK_MAX: Final = 64  # statements of a claim that are looked through for a second voice
+LIVE_MAX: Final = 4_096  # claims kept in use between records
+
+
+class Linking:
+    """The follower. Its pages are durable before the rows that count them, as they belong to `early`.
+
+    Predicates that are voted on are left out unless `every_predicate`: with many documents each
+    observation would give rise to a dozen links that decide nothing.
+    """
+
+    tables = (ASSERTIONS_TABLE, PAGES_TABLE)
+    early = (PAGES_TABLE,)
+
+    def __init__(
+        self, predicate_of: Callable[[str], Predicate], *, policy_version: str, every_predicate: bool
+    ) -> None:
+        self._predicate_of = predicate_of
+        self._every_predicate = every_predicate
+        self._policy_version = policy_version
+        self._held: OrderedDict[bytes, tuple[bytes, LiveAssertions]] = OrderedDict()
+
+    def follow(self, tables: Tables, folded: Folded) -> list[Output]:
+        """Take in what the record brings to each claim, and publish the links that it gives rise to."""
+        shelf = Shelf(lambda page: tables.get(PAGES_TABLE, page))
+        outputs: list[Output] = []
+        for touched in folded.touched:
+            is_explicit = self._predicate_of(touched.claim.predicate).arbitration == "explicit"
+            if not (is_explicit or self._every_predicate):
+                continue
+            if not tables.applied(ASSERTIONS_TABLE, _row_key(touched.claim.claim), folded.record):
+                outputs += self._link(tables, shelf, folded, touched)
+        for page, value in shelf.changes.items():
+            tables.put(PAGES_TABLE, page, value)
+        return outputs
+
+    def _link(self, tables: Tables, shelf: Shelf, folded: Folded, touched: Touched) -> list[Output]:
+        claim = touched.claim
+        row_key = _row_key(claim.claim)
+        stored = tables.get(ASSERTIONS_TABLE, row_key)
+        arrivals = _arrivals(folded, touched)
+        if stored is None:
+            said = self._before(folded, touched)
+            if said is None and not any(isinstance(a, Supersede | Invalidate | Relate) for a in arrivals):
+                return []
+            arrivals = [*(said or ()), *arrivals]
+        predicate = self._predicate_of(claim.predicate)
+        live = self._live(row_key, stored, shelf, claim.claim, predicate, claim.forms)
+        if live.n_rows >= KEPT_MAX and predicate.arbitration == "vote":
+            arrivals = [a for a in arrivals if not isinstance(a, Statement)]
+        applied = live.apply(arrivals, shelf, forms=claim.forms)
+        encoded = encode(applied.stored)
+        self._keep(row_key, encoded, live)
+        if encoded != stored:
+            tables.put(ASSERTIONS_TABLE, row_key, encoded)
+        partition = folded.record.partition
+        outputs = [
+            Output(Topic.FACT_LINKS, key(link.link_id), link_event(link, claim), partition)
+            for link in applied.links
+        ]
+        entries = {e.usable.correction_id: e for e in folded.batch.entries if isinstance(e.usable, Relate)}
+        for refusal in applied.refusals:
+            entry = entries.get(refusal.correction_id)  # decisions that close are answered by the fold
+            if entry is not None and isinstance(entry.usable, Relate):
+                outputs.append(refusal_letter(entry.usable, refusal, entry, folded.record))
+        return outputs
+
+    def _before(self, folded: Folded, touched: Touched) -> list[Statement] | None:
+        """All that was said of a claim without a row, in the order of the log; None where one voice said it.
+
+        Most claims are spoken of by one voice and have nothing to link, so they have no row.
+        """
+        claim = touched.claim
+        strands = claim.strands.values()
+        is_long = claim.n_apart > 0 or any(s.n_chunks or s.n_folded > LOOK_BACK_MAX for s in strands)
+        if not is_long and len({voter(s) for s in touched.statements}) < 2 and _n_votes(touched) < 2:
+            return None
+        said = [s for s in folded.evidence(claim.claim) if not s.verdict]
+        if len({voter(s) for s in said}) < 2:
+            return None
+        return sorted(said, key=lambda s: (s.recorded_at, s.observed_at, s.observation_id))
+
+    def _live(
+        self,
+        row_key: bytes,
+        stored: bytes | None,
+        shelf: Shelf,
+        claim: ClaimId,
+        predicate: Predicate,
+        forms: Forms,
+    ) -> LiveAssertions:
+        held = self._held.pop(row_key, None)
+        if held is not None and held[0] == stored:
+            return held[1]
+        head = Assertions() if stored is None else decode(stored)
+        return LiveAssertions(
+            head,
+            shelf,
+            row_key,
+            claim=claim,
+            predicate=predicate,
+            policy_version=self._policy_version,
+            forms=forms,
+        )
+
+    def _keep(self, row_key: bytes, stored: bytes, live: LiveAssertions) -> None:
+        self._held[row_key] = (stored, live)
+        if len(self._held) > LIVE_MAX:
+            self._held.popitem(last=False)
+
+
+def _row_key(claim: ClaimId) -> bytes:
+    return claim.encode("ascii")
+
+
+def _n_votes(touched: Touched) -> int:
+    """How many voices the facts of a claim have for and against them: at least as many as there are."""
+    facts = [p.fact for strand in touched.claim.strands.values() for p in strand.live.values()]
+    closed = [p.fact for strand in touched.claim.strands.values() for _, _, p in strand.closed]
+    return max(sum(fact.support + fact.dissent for fact in facts), len(facts) + len(closed))
+
+
+def _arrivals(folded: Folded, touched: Touched) -> list[Arrival]:
+    """What the record brings to a claim, in its order."""
+    claim, retracted = touched.claim.claim, set(touched.retracted)
+    found: list[Arrival] = []
+    for entry in folded.batch.entries:
+        found += _arrivals_of(entry, claim, retracted, folded)
+    return found
+
+
+def _arrivals_of(entry: Entry, claim: ClaimId, retracted: set[str], folded: Folded) -> Iterable[Arrival]:
+    usable = entry.usable
+    if isinstance(usable, Observation):
+        return [usable.statement] if usable.claim == claim else []
+    if isinstance(usable, Supersede | Invalidate | Relate):
+        return [usable] if usable.claim == claim else []
+    if isinstance(usable, Retract) and usable.observation_id in retracted:
+        return [TakenBack(usable.observation_id, usable.recorded_at or folded.record.recorded_at)]
+    return []
