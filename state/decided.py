@@ -34,7 +34,7 @@ _OPENING: Final = "+"
 CLOSES: Final = frozenset({Verdict.SUPERSEDED, Verdict.INVALIDATED})
 
 Closing = tuple[str, Instant, Instant]
-"""(form, valid_at, decided_at): from `valid_at` on, what was said before `decided_at` is void."""
+"""(form, valid_at, decided_at): from `valid_at` on, what was said by `decided_at` is void."""
 
 
 def closings_of(statements: Iterable[Statement]) -> list[Closing]:
@@ -65,7 +65,7 @@ class Void:
             return False
         spans = self._spans.get(cluster, ())
         return any(
-            since <= statement.effective_at and statement.observed_at < decided_at
+            since <= statement.effective_at and statement.observed_at <= decided_at
             for since, decided_at in spans
         )
 

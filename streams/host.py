@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
+
 from state.instants import Instant
 from streams.keys import Offset, Partition
 from streams.topics import Topic
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One record of a log, as it was read. `recorded_at` is the log's own timestamp."""
 
     topic: Topic
@@ -33,8 +34,7 @@ class Record:
         return f"{self.topic.value}/{self.partition}/{self.offset}"
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """One record to be written. Without `partition` the key decides, as in Java's default partitioner."""
 
     topic: Topic
@@ -43,8 +43,7 @@ class Output:
     partition: Partition | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(msgspec.Struct, frozen=True):
     """One change of a table; a value of None deletes the key."""
 
     table: str
@@ -131,12 +130,16 @@ class Agent:
     `stages` groups the tables: what a record writes to an earlier stage is durable before anything that
     it writes to a later one. A key of an early stage that already holds the record may therefore be left
     alone, and one that does not tells that nothing of the later stages is there.
+
+    `may_wait` says that `apply` may wait for something outside, such as a model of vectors. A host with an
+    event loop then calls it in another thread, one call at a time, so that heartbeats go on.
     """
 
     name: str
     inputs: tuple[Topic, ...]
     stages: tuple[tuple[str, ...], ...]
     apply: Handler
+    may_wait: bool = False
 
     @property
     def tables(self) -> tuple[str, ...]:

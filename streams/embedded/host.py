@@ -18,6 +18,9 @@ from streams.topics import SPEC_OF, Topic
 PARTITION: Final = Partition(0)
 READ_MAX: Final = 2_000  # records handed to an agent at once
 
+Items = Iterable[tuple[bytes | None, bytes, Instant | None]]
+"""Records to be appended: key, value, and the recorded time where they bring one along."""
+
 
 class EmbeddedState:
     """The tables of the store as agents see them. Nothing is ever delivered twice here."""
@@ -37,20 +40,41 @@ class EmbeddedState:
 
 
 class EmbeddedHost:
-    """One log with its agents. `clock` gives the recorded time of records that bring none along."""
+    """One log with its agents. `clock` gives the recorded time of records that bring none along.
+
+    `agree` is asked once, before any agent runs: whether the settings of today may go on with these tables,
+    or, called with True, that they shall. It refuses by raising.
+    """
 
     def __init__(
-        self, store: EmbeddedStore, agents: Sequence[Agent], *, clock: Callable[[], Instant]
+        self,
+        store: EmbeddedStore,
+        agents: Sequence[Agent],
+        *,
+        clock: Callable[[], Instant],
+        agree: Callable[[bool], None] = lambda _accept_model_change: None,
     ) -> None:
         self.store = store
         self.agents = agents
         self.clock = clock
         self._state = EmbeddedState(store)
+        self._agree = agree
+        self._started = False
+
+    def start(self, *, accept_model_change: bool = False) -> None:
+        """Make sure that the agents may go on with the tables; a second call does nothing.
+
+        Called by `publish` if by nobody before. A service calls it, so that it refuses before it listens.
+        Raises what `agree` raises.
+        """
+        if not self._started:
+            self._agree(accept_model_change)
+            self._started = True
 
     def publish(
         self,
         topic: Topic,
-        items: Iterable[tuple[bytes | None, bytes, Instant | None]],
+        items: Items,
         *,
         then: Callable[[list[Output]], None] | None = None,
     ) -> list[Output]:
@@ -60,11 +84,23 @@ class EmbeddedHost:
         outputs. Returns all outputs in order. When this returns, everything is durable; when it raises,
         nothing happened.
         """
+        return self.publish_each([(topic, items)], then=then)
+
+    def publish_each(
+        self, appends: Iterable[tuple[Topic, Items]], *, then: Callable[[list[Output]], None] | None = None
+    ) -> list[Output]:
+        """As `publish`, for several appends in one transaction; the agents run after each of them.
+
+        `appends` is asked for the next one when all that follows from the one before is in the tables.
+        """
+        self.start()
         now = self.clock()
-        stamped = [(key, value, now if at is None else at) for key, value, at in items]
+        outputs: list[Output] = []
         with self.store.transaction():
-            self.store.append(topic, PARTITION, stamped)
-            outputs = self._drain(now)
+            for topic, items in appends:
+                stamped = [(key, value, now if at is None else at) for key, value, at in items]
+                self.store.append(topic, PARTITION, stamped)
+                outputs += self._drain(now)
             if then is not None:
                 then(outputs)
         return outputs

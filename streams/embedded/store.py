@@ -225,6 +225,17 @@ class EmbeddedStore:
             "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?, ?)", (agent, topic.value, partition, offset)
         )
 
+    # -- marks ------------------------------------------------------------------------------
+
+    def mark(self, name: str) -> str | None:
+        """What was noted under a name about the tables as a whole, or None."""
+        found = self._db.execute("SELECT value FROM meta WHERE name = ?", (f"mark:{name}",)).fetchone()
+        return None if found is None else str(found[0])
+
+    def set_mark(self, name: str, value: str) -> None:
+        """Note something about the tables as a whole."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"mark:{name}", value))
+
     # -- imports ------------- ---------------------------------------------------------------
 
     def imported(self, name: str) -> Progress | None:

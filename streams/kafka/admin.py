@@ -14,12 +14,22 @@ from typing import Any, Final
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import TopicAlreadyExistsError, for_code
+from aiokafka.errors import GroupCoordinatorNotAvailableError, TopicAlreadyExistsError, for_code
 
 from streams.kafka.connection import client_options, reach, translated
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import BrokerFailed, TopicMismatch, TopicProblem
-from streams.kafka.naming import TABLES, changelog_name, topic_name
+from streams.kafka.naming import (
+    RESET,
+    SINGLE_TABLES,
+    TABLES,
+    changelog_name,
+    group_name,
+    newest_state,
+    read_note,
+    single_changelog_name,
+    topic_name,
+)
 from streams.settings import KafkaSettings, Settings
 from streams.topics import DAY_MS, KEPT_FOR_EVER, TOPICS, Topic, TopicSpec
 
@@ -75,14 +85,16 @@ class Wanted:
 def wanted_topics(kafka: KafkaSettings) -> list[Wanted]:
     """Every topic of this release, and the changelog of every table."""
     found = [
-        Wanted(topic_name(kafka, spec.topic), _rules(spec), kafka.partitions if spec.stateful else None)
+        Wanted(
+            topic_name(kafka, spec.topic),
+            _rules(spec),
+            1 if spec.is_single else kafka.partitions if spec.stateful else None,
+        )
         for spec in TOPICS
     ]
-    found.extend(
-        Wanted(changelog_name(kafka, table), (*_compacted("a table could not be restored"), *_COMMON, _BYTES),
-               kafka.partitions)
-        for table in TABLES
-    )  # fmt: skip
+    changelog = (*_compacted("a table could not be restored"), *_COMMON, _BYTES)
+    found.extend(Wanted(changelog_name(kafka, table), changelog, kafka.partitions) for table in TABLES)
+    found.extend(Wanted(single_changelog_name(kafka, table), changelog, 1) for table in SINGLE_TABLES)
     return found
 
 
@@ -122,15 +134,17 @@ def _compacted(why: str) -> tuple[Rule, ...]:
     )
 
 
-async def create_topics(settings: Settings) -> list[str]:
-    """Make the topics that are missing and return their names.
+async def create_topics(settings: Settings, *, state: int | None = None) -> list[str]:
+    """Make the topics that are missing and return their names; the changelogs are those of the newest state,
+    or of this one.
 
     Raises TopicMismatch where one that is there is not what it must be, BrokerUnreachable, BrokerRefused.
     """
-    kafka = settings.kafka
-    wanted = wanted_topics(kafka)
-    async with admin_client(kafka) as admin:
+    async with admin_client(settings.kafka) as admin:
         present = set(await admin.list_topics())
+        newest = newest_state(settings.kafka, present)
+        kafka = newest if state is None else settings.kafka.with_state(state)
+        wanted = wanted_topics(kafka)
         missing = [topic for topic in wanted if topic.name not in present]
         if missing:
             await _create(kafka, admin, missing)
@@ -142,8 +156,8 @@ async def create_topics(settings: Settings) -> list[str]:
 
 async def check_topics(settings: Settings) -> list[TopicProblem]:
     """Everything that is wrong with the topics; empty when a worker may start."""
-    kafka = settings.kafka
-    async with admin_client(kafka) as admin:
+    async with admin_client(settings.kafka) as admin:
+        kafka = newest_state(settings.kafka, await admin.list_topics())
         return await _problems(kafka, admin, wanted_topics(kafka))
 
 
@@ -175,7 +189,7 @@ async def _create(kafka: KafkaSettings, admin: AIOKafkaAdminClient, missing: Seq
     new = [
         NewTopic(
             topic.name,
-            kafka.partitions,
+            topic.partitions or kafka.partitions,
             kafka.replication,
             topic_configs={rule.setting: rule.expected for rule in topic.rules},
         )
@@ -219,14 +233,9 @@ async def _problems(
     present = {topic["topic"]: topic for topic in await admin.describe_topics() if not topic["error_code"]}
     there = [topic for topic in wanted if topic.name in present]
     settings = await _settings(admin, [topic.name for topic in there])
-    problems = [
-        TopicProblem(
-            topic.name, "existence", "a topic", "none", "nothing can be read from or written to it",
-            "factdrift topics create",
-        )
-        for topic in wanted
-        if topic.name not in present
-    ]  # fmt: skip
+    missing = [topic for topic in wanted if topic.name not in present]
+    lost = await _lost_changelogs(kafka, admin) if missing else set()
+    problems = [_missing_problem(topic, lost=topic.name in lost) for topic in missing]
     for topic in there:
         n_partitions = len(present[topic.name]["partitions"])
         if topic.partitions not in (None, n_partitions):
@@ -236,6 +245,25 @@ async def _problems(
             if found == "nothing" or not rule.holds(found):
                 problems.append(_setting_problem(kafka, topic, rule, found))
     return problems
+
+
+async def _lost_changelogs(kafka: KafkaSettings, admin: AIOKafkaAdminClient) -> set[str]:
+    """The changelogs, present or not, that must hold something, because the group has committed."""
+    try:
+        committed = await admin.list_consumer_group_offsets(group_name(kafka))
+    except GroupCoordinatorNotAvailableError:  # no group has ever committed on this cluster
+        return set()
+    if all(held.offset <= 0 for held in committed.values()):
+        return set()
+    return {changelog_name(kafka, table) for held in committed.values() for table in read_note(held.metadata)}
+
+
+def _missing_problem(topic: Wanted, *, lost: bool) -> TopicProblem:
+    if lost:
+        why, mend = "what its table held is gone and must be derived again from the log", RESET
+    else:
+        why, mend = "nothing can be read from or written to it", "factdrift topics create"
+    return TopicProblem(topic.name, "existence", "a topic", "none", why, mend)
 
 
 async def _settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:

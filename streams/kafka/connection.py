@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import ssl
 from collections.abc import Iterator
 from typing import Any, Final
 
 from aiokafka import errors as kafka_errors
 from aiokafka.conn import create_conn
+from aiokafka.protocol.metadata import MetadataRequest
 
 from state.errors import FactdriftError
 from streams.kafka.errors import BrokerFailed, BrokerRefused, BrokerUnreachable
@@ -21,18 +23,33 @@ from streams.settings import KafkaSettings
 
 FIRST_ANSWER_S: Final = 10.0  # a healthy broker answers in milliseconds, one across the world within seconds
 
-_REFUSALS: Final = (
-    kafka_errors.AuthenticationFailedError,
-    kafka_errors.AuthenticationMethodNotSupported,
-    kafka_errors.SaslAuthenticationFailed,
-    kafka_errors.UnsupportedSaslMechanismError,
-    kafka_errors.IllegalSaslStateError,
-    kafka_errors.TopicAuthorizationFailedError,
-    kafka_errors.GroupAuthorizationFailedError,
-    kafka_errors.ClusterAuthorizationFailedError,
-    kafka_errors.PolicyViolationError,
-    ssl.SSLError,
+_RIGHTS: Final = "Give the user the right to do this, or set FACTDRIFT_KAFKA_USERNAME to one who has it."
+_LISTENER: Final = (
+    "Set FACTDRIFT_KAFKA_SECURITY_PROTOCOL, or the port of the right listener in FACTDRIFT_KAFKA_BOOTSTRAP."
 )
+_LOGIN: Final = (
+    "Set FACTDRIFT_KAFKA_USERNAME, FACTDRIFT_KAFKA_PASSWORD and FACTDRIFT_KAFKA_SASL_MECHANISM as the broker "
+    "has them."
+)
+_AUTHORITY: Final = (
+    "Set FACTDRIFT_KAFKA_CA_FILE to the authority that signed the broker's certificate, and name the host in "
+    "FACTDRIFT_KAFKA_BOOTSTRAP as the certificate does."
+)
+_REFUSALS: Final[dict[type[BaseException], tuple[str, str]]] = {
+    kafka_errors.UnsupportedSaslMechanismError: ("unknown_mechanism", _LOGIN),
+    kafka_errors.IllegalSaslStateError: ("wrong_protocol", _LISTENER),
+    kafka_errors.AuthenticationMethodNotSupported: ("unknown_mechanism", _LOGIN),
+    kafka_errors.SaslAuthenticationFailed: ("wrong_credentials", _LOGIN),
+    kafka_errors.AuthenticationFailedError: ("wrong_credentials", _LOGIN),
+    ssl.SSLCertVerificationError: ("untrusted_broker", _AUTHORITY),
+    ssl.SSLError: ("wrong_protocol", _LISTENER),
+    kafka_errors.TopicAuthorizationFailedError: ("not_allowed", _RIGHTS),
+    kafka_errors.GroupAuthorizationFailedError: ("not_allowed", _RIGHTS),
+    kafka_errors.ClusterAuthorizationFailedError: ("not_allowed", _RIGHTS),
+    kafka_errors.TransactionalIdAuthorizationFailed: ("not_allowed", _RIGHTS),
+    kafka_errors.PolicyViolationError: ("not_allowed", _RIGHTS),
+}
+"""What an error means and what to do; of several that fit, the first one counts."""
 _SILENCES: Final = (
     kafka_errors.KafkaConnectionError,
     kafka_errors.KafkaTimeoutError,
@@ -62,7 +79,8 @@ def security_options(kafka: KafkaSettings) -> dict[str, Any]:
         if kafka.username is None or kafka.password is None:
             raise BrokerRefused(
                 f"{kafka.security_protocol} needs a user and a password. Set FACTDRIFT_KAFKA_USERNAME and "
-                "FACTDRIFT_KAFKA_PASSWORD."
+                "FACTDRIFT_KAFKA_PASSWORD.",
+                code="credentials_missing",
             )
         options["sasl_mechanism"] = kafka.sasl_mechanism
         options["sasl_plain_username"] = kafka.username
@@ -71,16 +89,26 @@ def security_options(kafka: KafkaSettings) -> dict[str, Any]:
 
 
 def _ssl_context(kafka: KafkaSettings) -> ssl.SSLContext:
-    try:
+    with _usable(f"FACTDRIFT_KAFKA_CA_FILE={kafka.ca_file}", "the authorities that sign the brokers"):
         context = ssl.create_default_context(cafile=kafka.ca_file)
-        if kafka.cert_file is not None:
-            context.load_cert_chain(kafka.cert_file, kafka.key_file)
+    if kafka.cert_file is not None:
+        pair = f"FACTDRIFT_KAFKA_CERT_FILE={kafka.cert_file} with FACTDRIFT_KAFKA_KEY_FILE={kafka.key_file}"
+        with _usable(pair, "the client's certificate, and to its key without a password"):
+            # Without a password OpenSSL would ask for one at the terminal; "" is wrong for every such key.
+            context.load_cert_chain(kafka.cert_file, kafka.key_file, password="")
+    return context
+
+
+@contextlib.contextmanager
+def _usable(named: str, wanted: str) -> Iterator[None]:
+    """Name the settings and their files: OpenSSL only says that something is wrong with one."""
+    try:
+        yield
     except OSError as error:  # ssl.SSLError is one
         raise BrokerRefused(
-            f"The TLS files cannot be used: {error}. Check FACTDRIFT_KAFKA_CA_FILE, "
-            "FACTDRIFT_KAFKA_CERT_FILE and FACTDRIFT_KAFKA_KEY_FILE."
+            f"{named} cannot be used: {error.strerror or error}. It must be a PEM file with {wanted}.",
+            code="bad_tls_files",
         ) from error
-    return context
 
 
 async def reach(kafka: KafkaSettings) -> None:
@@ -107,18 +135,24 @@ async def reach(kafka: KafkaSettings) -> None:
 
 
 async def _knock(kafka: KafkaSettings, host: str, port: int, options: dict[str, Any]) -> None:
-    """Connect to one server and leave again."""
+    """Connect to one server, ask it something that only those let in may ask, and leave again."""
     with translated(kafka):
         try:
             async with asyncio.timeout(FIRST_ANSWER_S):
                 connection = await create_conn(host, port, **options)
-        except ConnectionResetError as error:
+                try:
+                    await connection.send(MetadataRequest([]))
+                finally:
+                    connection.close()
+        # Both mean that somebody took the connection and then closed it.
+        except (ConnectionResetError, kafka_errors.KafkaConnectionError) as error:
+            asks = kafka.security_protocol.endswith("SSL") and kafka.cert_file is None
+            certificate = " Where it asks for a client's certificate, set FACTDRIFT_KAFKA_CERT_FILE."
             raise BrokerRefused(
                 f"Kafka at {host}:{port} closed the connection, as a listener does that speaks something "
-                f"else than {kafka.security_protocol}. Set FACTDRIFT_KAFKA_SECURITY_PROTOCOL, or the port of "
-                "the right listener in FACTDRIFT_KAFKA_BOOTSTRAP."
+                f"else than {kafka.security_protocol}. {_LISTENER}{certificate if asks else ''}",
+                code="wrong_protocol",
             ) from error
-        connection.close()
 
 
 def _port(kafka: KafkaSettings, port: str) -> int:
@@ -135,11 +169,12 @@ def translated(kafka: KafkaSettings) -> Iterator[None]:
     """Errors of aiokafka and of the network as ours, with what a person can do."""
     try:
         yield
-    except _REFUSALS as error:
+    except tuple(_REFUSALS) as error:
+        code, advice = next(told for kind, told in _REFUSALS.items() if isinstance(error, kind))
         raise BrokerRefused(
             f"Kafka at {kafka.bootstrap} refuses {kafka.security_protocol}"
-            f"{f' as {kafka.username}' if kafka.username else ''}: {_said(error)}. Check the user's rights, "
-            "FACTDRIFT_KAFKA_SECURITY_PROTOCOL, _SASL_MECHANISM, _USERNAME, _PASSWORD and _CA_FILE."
+            f"{f' as {kafka.username}' if kafka.username else ''}: {_said(error)}. {advice}",
+            code=code,
         ) from error
     except _SILENCES as error:
         raise BrokerUnreachable(
@@ -153,6 +188,6 @@ def translated(kafka: KafkaSettings) -> Iterator[None]:
 
 
 def _said(error: BaseException) -> str:
-    text = str(error).strip().rstrip(".")
+    text = re.sub(r"^\[Error \d+\] ", "", str(error)).strip().rstrip(".")
     name = type(error).__name__
     return text if text.startswith(name) else f"{name}: {text}" if text else name

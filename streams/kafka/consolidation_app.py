@@ -21,17 +21,20 @@ from state.instants import Instant
 from streams.host import Agent, Effects, Record
 from streams.kafka import failpoints
 from streams.kafka.connection import security_options
-from streams.kafka.consumer import HEARTBEATS_PER_SESSION, OrderedConsumer, Transport
+from streams.kafka.consumer import OrderedConsumer, Transport, heartbeat_s
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import OwnershipLost, RecordFailed
+from streams.kafka.fence import PartitionProducers
+from streams.kafka.health import Standing
 from streams.kafka.lease import Lease
-from streams.kafka.naming import changelog_name, group_name, topic_name
-from streams.kafka.producer import Producer
+from streams.kafka.metrics import Metrics
+from streams.kafka.naming import changelog_name, group_name, note_of, topic_name
 from streams.kafka.recovery import BulkTableManager
 from streams.kafka.store import OpenStore
-from streams.kafka.tables import StampedTable, by_table
+from streams.kafka.tables import StampedTable, by_stage
 from streams.keys import Offset, Partition
 from streams.settings import KafkaSettings
+from streams.topics import TOPICS
 
 _log = logging.getLogger(__name__)
 _BUFFERED_MAX: Final = 64  # events in memory, each up to 512 KiB; the rest waits in Kafka
@@ -44,6 +47,8 @@ class PartitionState:
         self.n_partitions = n_partitions
         self._tables = tables
         self._partition = partition
+        self.n_found_applied = 0
+        """How often a key turned out to hold the record already."""
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """The stored value, or None."""
@@ -51,7 +56,9 @@ class PartitionState:
 
     def applied(self, table: str, key: bytes, record: Record) -> bool:
         """Whether this key already holds what the record did; then its outputs are durable too."""
-        return self._tables[table].applied(self._partition, key, record.offset)
+        applied = self._tables[table].applied(self._partition, key, record.offset)
+        self.n_found_applied += applied
+        return applied
 
 
 class ConsolidationApp(faust.App):
@@ -66,8 +73,8 @@ class ConsolidationApp(faust.App):
         self,
         kafka: KafkaSettings,
         agent: Agent,
-        producer: Producer,
         *,
+        metrics: Metrics,
         open_store: OpenStore,
         services: Iterable[Service],
         halt: Callable[[BaseException], None],
@@ -80,7 +87,8 @@ class ConsolidationApp(faust.App):
         self.kafka = kafka
         self.lease = Lease(kafka.session_timeout_s)
         self._agent = agent
-        self._output = producer
+        self.producers = PartitionProducers(kafka, _written_topics(kafka, agent))
+        self.metrics = metrics
         self._services = list(services)
         self._halt = halt
         self._ready = ready
@@ -103,7 +111,7 @@ class ConsolidationApp(faust.App):
             self,
             name=name,
             open_store=open_store,
-            producer=self._output,
+            producers=self.producers,
             partitions=self.kafka.partitions,
             changelog_topic=changelog,
             key_type=bytes,
@@ -139,8 +147,8 @@ class ConsolidationApp(faust.App):
 
     async def _handle(self, message: Any) -> None:
         """1. Apply in memory. 2. Send the outputs and await them. 3. Write the changelogs and await them,
-        table by table in the agent's order. 4. Write the tables on this machine. 5. Say that it is done, so
-        that the offset may be committed.
+        stage by stage. 4. Write the tables of the stage on this machine. 5. Say that it is done, so that
+        the offset may be committed.
 
         If it fails at 1 or in 2, outputs may be there; the record is read again and gives the same ones,
         with the same ids. If it fails in 3, some keys are written; the record is read again, finds those
@@ -157,31 +165,49 @@ class ConsolidationApp(faust.App):
         )
         self._check_order(record)
         state = PartitionState(self._stamped, record.partition, self.kafka.partitions)
-        effects = self._agent.apply(state, [record])  # 1
+        with self.metrics.applying(self._agent.name):
+            effects = await self._apply(state, record)  # 1
         failpoints.reach(failpoints.APPLIED)
-        await self._send_outputs(effects)  # 2
+        await self._send_outputs(record.partition, effects)  # 2
         failpoints.reach(failpoints.OUTPUTS_ACKNOWLEDGED)
-        for name, changes in by_table(effects.writes, record.offset):
-            table = self._stamped[name]
+        for stage in by_stage(effects.writes, self._agent.stages, record.offset):
             self._check_ownership(message)
-            logged_offset = await table.log_changes(record.partition, changes)  # 3
-            failpoints.reach(failpoints.CHANGELOG_ACKNOWLEDGED)
-            table.keep_changes(record.partition, changes, logged_offset)  # 4
-            failpoints.reach(failpoints.TABLE_WRITTEN)
+            await self._write_stage(record.partition, stage)  # 3, 4
         self._check_ownership(message)
         self.ordered_consumer.mark_done(message.tp, record.offset + 1)  # 5
+        self.metrics.handled(self._agent.name, [record], effects.outputs)
+        self.metrics.placed(record, n_found_applied=state.n_found_applied, n_outputs=len(effects.outputs))
         failpoints.reach(failpoints.DONE)
 
-    async def _send_outputs(self, effects: Effects) -> None:
-        for output in effects.outputs:
-            await self._output.send(
-                topic_name(self.kafka, output.topic),
-                key=output.key,
-                value=output.value,
-                partition=output.partition,
-            )
+    async def _apply(self, state: PartitionState, record: Record) -> Effects:
+        """Apply a record; where that may wait for something outside, the loop goes on meanwhile.
+
+        The tables stay as they are until then: nothing else writes them, and partitions move only when no
+        record is under way.
+        """
+        if self._agent.may_wait:
+            return await asyncio.to_thread(self._agent.apply, state, [record])
+        return self._agent.apply(state, [record])
+
+    async def _write_stage(self, partition: int, stage: dict[str, dict[bytes, bytes | None]]) -> None:
+        """Make the changes of some tables durable together, then keep them here: steps 3 and 4."""
+        sent = {
+            name: await self._stamped[name].send_changes(partition, changes)
+            for name, changes in stage.items()
+        }
+        failpoints.reach(failpoints.CHANGELOG_SENT)
+        await self.producers.of(partition).flush()
+        failpoints.reach(failpoints.CHANGELOG_ACKNOWLEDGED)
+        for name, changes in stage.items():
+            logged_offset = max(batch.last_offset for batch in sent[name])
+            self._stamped[name].keep_changes(partition, changes, logged_offset)
+        failpoints.reach(failpoints.TABLE_WRITTEN)
+
+    async def _send_outputs(self, partition: int, effects: Effects) -> None:
+        producer = self.producers.of(partition)
+        await producer.send_outputs(effects.outputs)
         failpoints.reach(failpoints.OUTPUTS_SENT)
-        await self._output.flush()
+        await producer.flush()
 
     def _check_order(self, record: Record) -> None:
         """A record that was passed over would be a lost one. One that comes again is harmless."""
@@ -240,9 +266,25 @@ class ConsolidationApp(faust.App):
                     "Offsets were not committed in time; their records are read again at the next start."
                 )
 
+    def standings(self) -> list[Standing]:
+        """Where this worker's partitions of batches stand, as far as the client knows by now."""
+        return self.ordered_consumer.standings(group_name(self.kafka), topic_name(self.kafka, self._source))
+
+    def logged(self, partition: int) -> str:
+        """How far the changelogs of a partition are, as it is noted with a commit."""
+        reached = {name: table.stamped.held_offset(partition) for name, table in self._stamped.items()}
+        return note_of(reached)
+
+    async def give_up_restoring(self) -> None:
+        """Let the tables be closed, though they may be in the middle of being restored."""
+        tables = self.tables
+        assert isinstance(tables, BulkTableManager)
+        await tables.bulk_recovery.give_up()
+
     def begin_assignment(self) -> None:
         """A new assignment starts at what is committed, and this worker owns it afresh."""
         self._expected.clear()
+        self.metrics.recovery.begin()
         self.lease.renew()
 
     # -- Faust's hooks ----------------------------------------------------------------------
@@ -265,6 +307,7 @@ class ConsolidationApp(faust.App):
         super().on_rebalance_end()
         owned = self._owned()
         if owned is not None:
+            self.metrics.recovery.end()
             self._ready(owned)
 
     def _owned(self) -> list[int] | None:
@@ -281,6 +324,17 @@ class ConsolidationApp(faust.App):
             )
             return None
         return held[0]
+
+
+def _written_topics(kafka: KafkaSettings, agent: Agent) -> list[str]:
+    """The topics to whose partition `n` only the owner of source partition `n` may write.
+
+    Dead letters are not among them: their partition follows from their key, and their ids tell copies apart.
+    """
+    changelogs = [changelog_name(kafka, table) for table in agent.tables]
+    stateful = [topic_name(kafka, spec.topic) for spec in TOPICS if spec.stateful]
+    sources = {topic_name(kafka, topic) for topic in agent.inputs}
+    return [name for name in (*changelogs, *stateful) if name not in sources]
 
 
 _RAW: Final[dict[str, Any]] = {
@@ -309,7 +363,8 @@ def _faust_settings(kafka: KafkaSettings) -> dict[str, Any]:
         "broker": [URL(f"kafka://{address.strip()}") for address in kafka.bootstrap.split(",")],
         "broker_request_timeout": max(kafka.request_timeout_s, kafka.session_timeout_s),
         "broker_session_timeout": kafka.session_timeout_s,
-        "broker_heartbeat_interval": kafka.session_timeout_s / HEARTBEATS_PER_SESSION,
+        "consumer_group_instance_id": kafka.group_instance_id,
+        "broker_heartbeat_interval": heartbeat_s(kafka.session_timeout_s),
         "broker_rebalance_timeout": kafka.request_timeout_s,
         "broker_commit_interval": kafka.commit_interval_s,
         "broker_commit_every": None,

@@ -9,6 +9,7 @@ a rebalance it forgets what was done before it commits. Here a record is done wh
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
@@ -22,12 +23,19 @@ from faust.types.transports import ConsumerT
 
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import BrokerFailed
+from streams.kafka.health import Standing
 
 _log = logging.getLogger(__name__)
 HEARTBEATS_PER_SESSION: Final = 10
+_HEARTBEAT_S_MAX: Final = 3.0  # a worker learns of a rebalance with its next heartbeat
 REVOKE_SHARE: Final = 0.9
 """How much of the rebalance timeout a worker takes to finish its batch and commit; then the broker goes on
 without it."""
+
+
+def heartbeat_s(session_timeout_s: float) -> float:
+    """How often a worker tells the broker that it lives, in seconds."""
+    return min(session_timeout_s / HEARTBEATS_PER_SESSION, _HEARTBEAT_S_MAX)
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
@@ -45,9 +53,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         """
         consumer = self._ensure_consumer()
         try:
-            await consumer.commit(
-                {TopicPartition(*tp): OffsetAndMetadata(at, "") for tp, at in offsets.items()}
-            )
+            await consumer.commit({TopicPartition(*tp): held for tp, held in offsets.items()})
         except (CommitFailedError, IllegalStateError) as error:
             _log.info(
                 "Offsets were not committed, because the partitions are being given out anew: %s", error
@@ -75,6 +81,24 @@ class OrderedConsumer(driver.Consumer):
         await self.maybe_wait_for_commit_to_finish()
         await self.force_commit()
 
+    def standings(self, group: str, topic: str) -> list[Standing]:
+        """Where the partitions of a topic stand, as far as the client knows by now. Asks nobody."""
+        client: Any = self._thread._consumer  # noqa: SLF001 it belongs to our own thread
+        found: list[Standing] = []
+        if client is None:
+            return found
+        # The thread may give partitions away while they are looked at: then they have no standing.
+        with contextlib.suppress(AssertionError, AttributeError):
+            for tp in sorted(self.assignment()):
+                if tp.topic != topic:
+                    continue
+                end = client.highwater(tp)
+                if end is not None:
+                    committed = self._committed_offset.get(tp) or 0
+                    polled = client.last_poll_timestamp(tp)
+                    found.append(Standing(group, topic, tp.partition, committed, end, polled))
+        return found
+
     def _filter_tps_with_pending_acks(self, topics: Any = None) -> Iterable[TP]:  # type: ignore[override]
         return list(self._done)
 
@@ -93,10 +117,14 @@ class OrderedConsumer(driver.Consumer):
         committable = {tp: at for tp, at in offsets.items() if tp in held}
         if not committable:
             return False
+        app: Any = self.app
         try:
-            committed = await self._commit(committable)
+            # With the offset goes how far the changelogs were: one that ends before that has lost something.
+            noted: Any = {
+                tp: OffsetAndMetadata(at, app.logged(tp.partition)) for tp, at in committable.items()
+            }
+            committed = await self._commit(noted)
         except (KafkaError, OSError, TimeoutError) as error:
-            app: Any = self.app
             app.halt(
                 BrokerFailed(
                     f"Offsets could not be committed: {error}. They are committed at the next start."
@@ -133,6 +161,7 @@ class OrderedConsumer(driver.Consumer):
                     "Offsets were not committed in time before a rebalance; their records are read again."
                 )
         self._done.clear()
+        await app.give_up_restoring()
         await super().on_partitions_revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:

@@ -8,6 +8,7 @@ batch is read again, perhaps with other borders; claims recognise its observatio
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from typing import Any, Final
@@ -21,9 +22,11 @@ from state.instants import Instant
 from streams.host import Agent, Record
 from streams.kafka import failpoints
 from streams.kafka.connection import client_options, translated
-from streams.kafka.consumer import HEARTBEATS_PER_SESSION, REVOKE_SHARE
+from streams.kafka.consumer import REVOKE_SHARE, heartbeat_s
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import RecordFailed
+from streams.kafka.health import Standing
+from streams.kafka.metrics import Metrics
 from streams.kafka.naming import intake_group_name, topic_name
 from streams.kafka.producer import Producer
 from streams.keys import Offset, Partition
@@ -57,6 +60,7 @@ class IntakeService(Service):
         agent: Agent,
         producer: Producer,
         *,
+        metrics: Metrics,
         halt: Callable[[BaseException], None],
         assigned: Callable[[], None],
         **kwargs: Any,
@@ -67,12 +71,14 @@ class IntakeService(Service):
         self._kafka = settings.kafka
         self._agent = agent
         self._producer = producer
+        self._metrics = metrics
         self._halt = halt
         self._assigned = assigned
         self._state = NoTables(settings.kafka.partitions)
         self._topics = {topic_name(settings.kafka, topic): topic for topic in agent.inputs}
         self._turn = asyncio.Lock()  # held for one batch, from reading to commit; a rebalance waits for it
         self._consumer: AIOKafkaConsumer | None = None
+        self._undone: dict[TopicPartition, int] = {}  # where each partition goes on if the worker dies now
 
     async def on_start(self) -> None:
         """Join the group."""
@@ -81,10 +87,11 @@ class IntakeService(Service):
             consumer = AIOKafkaConsumer(
                 **client_options(kafka),
                 group_id=intake_group_name(kafka),
+                group_instance_id=kafka.group_instance_id,
                 enable_auto_commit=False,
                 auto_offset_reset="earliest",
                 session_timeout_ms=round(kafka.session_timeout_s * 1000),
-                heartbeat_interval_ms=round(kafka.session_timeout_s * 1000 / HEARTBEATS_PER_SESSION),
+                heartbeat_interval_ms=round(heartbeat_s(kafka.session_timeout_s) * 1000),
                 rebalance_timeout_ms=round(kafka.request_timeout_s * 1000),
             )
             consumer.subscribe(list(self._topics), listener=_Listener(self))
@@ -128,18 +135,14 @@ class IntakeService(Service):
             return
         first = found[0]
         try:
-            effects = self._agent.apply(self._state, found)  # 2
+            with self._metrics.applying(self._agent.name):
+                effects = self._agent.apply(self._state, found)  # 2
             failpoints.reach(failpoints.INTAKE_APPLIED)
-            for output in effects.outputs:
-                await self._producer.send(
-                    topic_name(self._kafka, output.topic),
-                    key=output.key,
-                    value=output.value,
-                    partition=output.partition,
-                )
+            await self._producer.send_outputs(effects.outputs)
             failpoints.reach(failpoints.INTAKE_SENT)
             await self._producer.flush()  # 3
             failpoints.reach(failpoints.INTAKE_ACKNOWLEDGED)
+            self._metrics.handled(self._agent.name, found, effects.outputs)
         except Exception as error:
             reason = error if isinstance(error, FactdriftError) else f"{type(error).__name__}: {error}."
             raise RecordFailed(first.topic.value, first.partition, first.offset, reason) from error
@@ -150,12 +153,16 @@ class IntakeService(Service):
         """A batch: what is there, filled up for at most `batch_linger_ms` after its first record."""
         settings = self._settings
         batches = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=settings.batch_max)
+        for tp, records in batches.items():
+            self._undone.setdefault(tp, records[0].offset)
         found = [self._record(raw) for records in batches.values() for raw in records]
         linger = Deadline(settings.batch_linger_ms / 1000)
         while found and len(found) < settings.batch_max and linger.left_s:
             more = await consumer.getmany(
                 timeout_ms=round(linger.left_s * 1000), max_records=settings.batch_max - len(found)
             )
+            for tp, records in more.items():
+                self._undone.setdefault(tp, records[0].offset)
             found.extend(self._record(raw) for records in more.values() for raw in records)
         return found
 
@@ -177,10 +184,28 @@ class IntakeService(Service):
         with translated(self._kafka):
             try:
                 await consumer.commit(offsets)
+                self._undone.update(offsets)
             except (CommitFailedError, IllegalStateError) as error:
                 _log.info(
                     "A batch was not committed, because the partitions are being given out anew: %s", error
                 )
+
+    async def standings(self) -> list[Standing]:
+        """Where this worker's partitions of public input stand, as far as the client knows by now."""
+        consumer, group = self._consumer, intake_group_name(self._kafka)
+        found: list[Standing] = []
+        if consumer is None:
+            return found
+        # They may go elsewhere while they are looked at: then they have no standing here.
+        with contextlib.suppress(IllegalStateError, AssertionError):
+            for tp in sorted(consumer.assignment()):
+                end, polled = consumer.highwater(tp), consumer.last_poll_timestamp(tp)
+                if end is not None:
+                    # Before the first record of a partition is read, the position is what is committed.
+                    undone = self._undone.get(tp)
+                    committed = await consumer.position(tp) if undone is None else undone
+                    found.append(Standing(group, tp.topic, tp.partition, committed, end, polled))
+        return found
 
     async def revoked(self) -> None:
         """Let the batch under way finish and commit, before its partitions go elsewhere."""
@@ -193,6 +218,7 @@ class IntakeService(Service):
 
     def assigned(self) -> None:
         """Tell the worker that intake has its partitions."""
+        self._undone.clear()
         self._assigned()
 
 

@@ -38,6 +38,11 @@ class Lease:
             self._beat_at = now
             await asyncio.sleep(self._interval_s)
 
+    @property
+    def beat_age_s(self) -> float | None:
+        """Seconds since the last beat; None before the first. Read from any thread."""
+        return None if self._beat_at is None else max(0.0, time.monotonic() - self._beat_at)
+
     def renew(self) -> None:
         """Start afresh: Kafka has just given this worker partitions, whatever was before."""
         self._longest_s = 0.0

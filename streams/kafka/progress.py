@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from streams.kafka.admin import admin_client
 from streams.kafka.connection import client_options
-from streams.kafka.naming import group_name, intake_group_name, topic_name
+from streams.kafka.naming import group_name, intake_group_name, newest_state, topic_name
 from streams.settings import Settings
 from streams.topics import Topic
 
@@ -34,17 +34,17 @@ async def progress(settings: Settings) -> list[Progress]:
 
     Raises BrokerUnreachable, BrokerRefused, BrokerFailed.
     """
-    kafka = settings.kafka
-    read_by = {
-        intake_group_name(kafka): [
-            topic_name(kafka, Topic.OBSERVATIONS),
-            topic_name(kafka, Topic.CORRECTIONS),
-        ],
-        group_name(kafka): [topic_name(kafka, Topic.BY_CLAIM)],
-    }
     found: list[Progress] = []
-    async with admin_client(kafka) as admin:
+    async with admin_client(settings.kafka) as admin:
         described = {topic["topic"]: topic for topic in await admin.describe_topics()}
+        kafka = newest_state(settings.kafka, described)
+        read_by = {
+            intake_group_name(kafka): [
+                topic_name(kafka, Topic.OBSERVATIONS),
+                topic_name(kafka, Topic.CORRECTIONS),
+            ],
+            group_name(kafka): [topic_name(kafka, Topic.BY_CLAIM)],
+        }
         consumer = AIOKafkaConsumer(**client_options(kafka), enable_auto_commit=False)
         try:
             await consumer.start()

@@ -102,6 +102,33 @@ async def latest_facts(settings: Settings) -> dict[str, dict[str, Any]]:
     return found
 
 
+async def latest_values(kafka: KafkaSettings, names: Sequence[str]) -> dict[str, dict[bytes, bytes]]:
+    """The newest value of every key of some compacted topics, by the topic's full name; small ones."""
+    found: dict[str, dict[bytes, bytes]] = {name: {} for name in names}
+    with translated(kafka):
+        async with _consumer(kafka) as consumer:
+            left = await _positioned(consumer, names, at_end=False)
+            ends: dict[TopicPartition, int] = await consumer.end_offsets(list(left))
+            while left := [tp for tp in left if await consumer.position(tp) < ends[tp]]:
+                for tp, records in (await consumer.getmany(*left, timeout_ms=_POLL_MS)).items():
+                    values = found[tp.topic]
+                    for raw in records:
+                        if raw.value is None:
+                            values.pop(raw.key, None)
+                        else:
+                            values[raw.key] = raw.value
+    return found
+
+
+async def ends_of(kafka: KafkaSettings, name: str) -> list[int]:
+    """The ends of all partitions of a topic, in order of the partition."""
+    with translated(kafka):
+        async with _consumer(kafka) as consumer:
+            partitions = await _positioned(consumer, [name], at_end=True)
+            ends = await consumer.end_offsets(partitions)
+    return [ends[tp] for tp in partitions]
+
+
 def _record(topic: Topic, raw: Any) -> Record:
     return Record(
         topic, Partition(raw.partition), Offset(raw.offset), raw.key, raw.value or b"", Instant(raw.timestamp)

@@ -3,8 +3,8 @@
 Stock Faust sends every changelog record through the machinery of streams; this reads them in bulk with a
 consumer of its own. Of two values of a key the one with the greater watermark stays, whichever was written
 last: a worker that was paused for longer than its session may have written an old one after a new one.
-What it undid is written again. A disk that is ahead of its changelog belongs to another changelog, and
-starts anew.
+What it undid is written again. A changelog that lacks what was committed is refused (`streams.kafka.notes`);
+a disk that is ahead of one which has all of that starts anew.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from mode import Service
 from streams.kafka.connection import client_options, translated
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import BrokerFailed
+from streams.kafka.metrics import Metrics
+from streams.kafka.notes import check_changelogs
 from streams.kafka.store import PartitionStore
 from streams.kafka.tables import StampedTable, watermark_of
 from streams.settings import KafkaSettings
@@ -35,14 +37,29 @@ _READ_MAX: Final = 10_000  # records between two chances for the rest of the wor
 class BulkRecovery(Recovery):
     """Faust's recovery service, with our way to read; what starts and ends it is as in Faust."""
 
+    _restoring: asyncio.Future[None] | None = None
+
+    async def give_up(self) -> None:
+        """Stop restoring, because the partitions go; the next assignment begins anew.
+
+        On return nothing reads or writes the tables, so that they can be closed. Faust would let it go on
+        until the next assignment, on tables that are closed.
+        """
+        if self._restoring is not None:
+            self._restoring.cancel()
+            await asyncio.wait({self._restoring})
+
     @Service.task
     async def _restart_recovery(self) -> None:
         while not await self.wait_for_stopped(self.signal_recovery_start):  # type: ignore[arg-type]
             self.signal_recovery_start.clear()
             generation_id = self._generation_id
-            restoring = asyncio.ensure_future(self._restore())
+            restoring = self._restoring = asyncio.ensure_future(self._restore())
             try:
-                await self._wait(restoring)
+                await self._wait(asyncio.wait({restoring}))
+                if restoring.cancelled():
+                    continue
+                restoring.result()
                 await self._wait(self.on_recovery_completed(generation_id))
             except RebalanceAgain:
                 continue
@@ -55,10 +72,15 @@ class BulkRecovery(Recovery):
 
     async def _restore(self) -> None:
         app: Any = self.app
+        owned = {tp.partition for table in self.tables.values() for tp in self.actives_for_table[table]}
+        # In this order: a fence leaves markers, which make a changelog longer; and once it stands, nobody
+        # else can write behind what is read.
+        await check_changelogs(app.kafka, owned)
+        await app.producers.take(sorted(owned))
         for table in self.tables.values():
             assert isinstance(table, StampedTable)
             partitions = sorted(tp.partition for tp in self.actives_for_table[table])
-            await restore(app.kafka, table, partitions)
+            await restore(app.kafka, table, partitions, app.metrics)
 
     @Service.task
     async def _slurp_changelogs(self) -> None:
@@ -75,12 +97,21 @@ class BulkTableManager(TableManager):
     @property
     def recovery(self) -> Recovery:
         """The recovery service."""
+        return self.bulk_recovery
+
+    @property
+    def bulk_recovery(self) -> BulkRecovery:
+        """The recovery service, with its own type."""
         if self._recovery is None:
             self._recovery = BulkRecovery(self.app, self, beacon=self.beacon, loop=self.loop)
-        return self._recovery
+        recovery = self._recovery
+        assert isinstance(recovery, BulkRecovery)
+        return recovery
 
 
-async def restore(kafka: KafkaSettings, table: StampedTable, partitions: Sequence[int]) -> None:
+async def restore(
+    kafka: KafkaSettings, table: StampedTable, partitions: Sequence[int], metrics: Metrics
+) -> None:
     """Bring these partitions of a table up to the end of their changelog.
 
     Raises BrokerUnreachable, BrokerFailed where nothing arrives for a whole request timeout, TableBroken.
@@ -96,7 +127,7 @@ async def restore(kafka: KafkaSettings, table: StampedTable, partitions: Sequenc
         )
         await consumer.start()
         try:
-            undone = await _catch_up(kafka, consumer, stores)
+            undone = await _catch_up(kafka, consumer, stores, metrics)
         finally:
             await consumer.stop()
     for partition, keys in undone.items():
@@ -104,7 +135,10 @@ async def restore(kafka: KafkaSettings, table: StampedTable, partitions: Sequenc
 
 
 async def _catch_up(
-    kafka: KafkaSettings, consumer: AIOKafkaConsumer, stores: dict[TopicPartition, PartitionStore]
+    kafka: KafkaSettings,
+    consumer: AIOKafkaConsumer,
+    stores: dict[TopicPartition, PartitionStore],
+    metrics: Metrics,
 ) -> dict[int, set[bytes]]:
     """Read every changelog to its present end; returns the keys whose newer value was undone."""
     consumer.assign(list(stores))
@@ -114,7 +148,7 @@ async def _catch_up(
     for tp, store in stores.items():
         if store.offset is not None and store.offset >= ends[tp]:
             _log.warning(
-                "The tables on this machine hold %s/%d up to offset %d, but it ends at %d: it was made anew. "
+                "The tables on this machine hold %s/%d up to offset %d, but it ends at %d: they are ahead. "
                 "They are restored from it.",
                 tp.topic,
                 tp.partition,
@@ -126,6 +160,7 @@ async def _catch_up(
         if start < ends[tp]:
             consumer.seek(tp, start)
             left.add(tp)
+            metrics.recovery.expect(tp.topic, tp.partition, ends[tp] - start)
         else:
             consumer.pause(tp)
     undone: dict[int, set[bytes]] = {}
@@ -136,12 +171,15 @@ async def _catch_up(
         for tp, records in found.items():
             patience = Deadline(kafka.request_timeout_s)
             n_records += len(records)
+            still = ends[tp] - records[-1].offset - 1
+            metrics.restored(tp.topic, tp.partition, n_records=len(records), left=still)
             keys = _merge(stores[tp], records, undone.get(tp.partition, set()))
             if keys:
                 undone[tp.partition] = keys
         for tp in list(left):
             if await consumer.position(tp) >= ends[tp]:
                 left.discard(tp)
+                metrics.recovery.expect(tp.topic, tp.partition, 0)
                 consumer.pause(tp)
         if not patience.left_s:
             raise BrokerFailed(
@@ -184,4 +222,6 @@ async def _write_again(table: StampedTable, partition: int, keys: set[bytes]) ->
     )
     store = table.stamped.partition(partition)
     changes = {key: store.get(key) for key in sorted(keys)}
-    table.keep_changes(partition, changes, await table.log_changes(partition, changes))
+    sent = await table.send_changes(partition, changes)
+    await table.flush(partition)
+    table.keep_changes(partition, changes, max(batch.last_offset for batch in sent))

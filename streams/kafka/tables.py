@@ -8,7 +8,6 @@ path would answer before Kafka has.
 
 from __future__ import annotations
 
-import itertools
 import logging
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +19,8 @@ from faust.types import TP, EventT
 
 from streams.host import Write
 from streams.kafka.errors import TableBroken
-from streams.kafka.producer import Producer
+from streams.kafka.fence import PartitionProducers
+from streams.kafka.producer import Sent
 from streams.kafka.store import OpenStore, PartitionStore
 
 _log = logging.getLogger(__name__)
@@ -57,6 +57,7 @@ class StampedStore(Store[bytes, bytes]):
         self.data: dict[bytes, bytes] = {}
         self._open_store = open_store
         self._partitions: dict[int, PartitionStore] = {}
+        self._closed_at: dict[int, int | None] = {}
 
     def partition(self, number: int) -> PartitionStore:
         """The store of one partition, opened when it is first asked for."""
@@ -69,7 +70,13 @@ class StampedStore(Store[bytes, bytes]):
         """Let another worker have a partition."""
         store = self._partitions.pop(number, None)
         if store is not None:
+            self._closed_at[number] = store.offset
             store.close()
+
+    def held_offset(self, number: int) -> int | None:
+        """The last changelog record that is held, or was when the partition was closed. Opens nothing."""
+        store = self._partitions.get(number)
+        return self._closed_at.get(number) if store is None else store.offset
 
     def persisted_offset(self, tp: TP) -> int | None:
         """The last changelog record that is held, for Faust."""
@@ -110,10 +117,12 @@ class StampedStore(Store[bytes, bytes]):
 class StampedTable(faust.Table[bytes, bytes]):
     """A table that is read and written for a given partition, and knows what is already applied."""
 
-    def __init__(self, app: faust.App, *, open_store: OpenStore, producer: Producer, **kwargs: Any) -> None:
+    def __init__(
+        self, app: faust.App, *, open_store: OpenStore, producers: PartitionProducers, **kwargs: Any
+    ) -> None:
         super().__init__(app, **kwargs)
         self._open_store = open_store
-        self._producer = producer
+        self._producers = producers
         self._store_of_table: StampedStore | None = None
 
     def _new_store(self) -> StampedStore:
@@ -136,30 +145,35 @@ class StampedTable(faust.Table[bytes, bytes]):
         stored = self.stamped.partition(partition).get(key)
         return stored is not None and watermark_of(stored) >= offset
 
-    async def log_changes(self, partition: int, changes: Mapping[bytes, bytes | None]) -> int:
-        """Write changes to the changelog and wait for them; returns the last one's offset.
+    async def send_changes(self, partition: int, changes: Mapping[bytes, bytes | None]) -> list[Sent]:
+        """Send changes to the changelog. They are durable when the producer was flushed.
 
         Raises DeliveryFailed. What was acknowledged before stays: it is found applied later.
         """
-        futures = [
-            await self._producer.send(self.changelog_topic_name, key=key, value=value, partition=partition)
-            for key, value in changes.items()
-        ]
-        await self._producer.flush()
-        return max(int(future.result().offset) for future in futures)
+        return await self._producers.of(partition).send_all(
+            self.changelog_topic_name, changes.items(), partition=partition
+        )
+
+    async def flush(self, partition: int) -> None:
+        """Wait until everything sent for a partition is durable. Raises DeliveryFailed, OwnershipLost."""
+        await self._producers.of(partition).flush()
 
     def keep_changes(self, partition: int, changes: Mapping[bytes, bytes | None], logged_offset: int) -> None:
         """Write changes that are in the changelog to this machine."""
         self.stamped.partition(partition).write(changes, logged_offset)
 
 
-def by_table(writes: Sequence[Write], watermark: int) -> list[tuple[str, dict[bytes, bytes | None]]]:
-    """The writes as stored values, in runs of one table, in the agent's order.
+def by_stage(
+    writes: Sequence[Write], stages: Sequence[Sequence[str]], watermark: int
+) -> list[dict[str, dict[bytes, bytes | None]]]:
+    """The writes as stored values, by table, for each of an agent's stages that has any.
 
-    The order matters: what an agent writes first is durable before what it writes next, so that a value
-    can rely on another one (a subject knows of each of its claims).
+    The order matters: what a stage writes is durable before the next one is sent, so that a value can
+    rely on another one (a subject knows of each of its claims).
     """
-    return [
-        (table, {w.key: None if w.value is None else stamp(watermark, w.value) for w in run})
-        for table, run in itertools.groupby(writes, key=lambda write: write.table)
-    ]
+    found: dict[str, dict[bytes, bytes | None]] = {}
+    for write in writes:
+        value = None if write.value is None else stamp(watermark, write.value)
+        found.setdefault(write.table, {})[write.key] = value
+    cut = [{table: found[table] for table in stage if table in found} for stage in stages]
+    return [stage for stage in cut if stage]

@@ -8,25 +8,35 @@ failure, which is raised as one sentence.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
 import sys
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Final
 
 import uvloop
 
 from state.errors import FactdriftError
+from streams.drift import DriftStore
 from streams.host import Agent
 from streams.kafka.admin import check_topics
+from streams.kafka.connection import reach
 from streams.kafka.consolidation_app import ConsolidationApp
+from streams.kafka.cycles_service import Cycles, CyclesService
 from streams.kafka.deadline import Deadline
-from streams.kafka.errors import KafkaTrouble, TopicMismatch
+from streams.kafka.drift_service import DriftService
+from streams.kafka.errors import BrokerRefused, ChangelogLost, KafkaTrouble, TopicMismatch
 from streams.kafka.folders import WorkerFolder
+from streams.kafka.health import Standing, Watch
+from streams.kafka.health_server import HealthServer
 from streams.kafka.intake_service import IntakeService
-from streams.kafka.naming import TABLES
+from streams.kafka.metrics import Metrics
+from streams.kafka.naming import RESET, TABLES
 from streams.kafka.producer import Producer
+from streams.kafka.reset import with_newest_state
 from streams.kafka.store import memory_stores, rocks_stores
 from streams.settings import Settings
 
@@ -37,15 +47,30 @@ EXIT_AT_ONCE: Final = 130  # as after an interrupt
 _NOISY: Final = ("faust", "mode", "aiokafka", "asyncio")  # what they say below a warning is about themselves
 
 
-def run_worker(settings: Settings, intake: Agent, consolidation: Agent) -> None:
+def run_worker(
+    settings: Settings,
+    intake: Agent,
+    consolidation: Agent,
+    cycles: Cycles | None = None,
+    drift: DriftStore | None = None,
+) -> None:
     """Run a worker until it is told to stop. Blocks; owns the process's signals.
+
+    With `cycles` it may become the owner of the clock and the audit; some worker must. With `drift` it
+    helps to fill that store, and closes it.
 
     Prints `factdrift worker ready partitions=[…]` whenever it has been given partitions and their tables
     are restored. Raises FactdriftError with one sentence for a person when it had to stop by itself.
     """
     _set_up_logging(settings.log_level)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_Worker(settings, intake, consolidation).run())
+        runner.run(_run(settings, intake, consolidation, cycles, drift))
+
+
+async def _run(
+    settings: Settings, intake: Agent, consolidation: Agent, cycles: Cycles | None, drift: DriftStore | None
+) -> None:
+    await _Worker(await with_newest_state(settings), intake, consolidation, cycles, drift).run()
 
 
 def _set_up_logging(level: str) -> None:
@@ -58,21 +83,53 @@ def _set_up_logging(level: str) -> None:
 
 
 class _Worker:
-    def __init__(self, settings: Settings, intake: Agent, consolidation: Agent) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        intake: Agent,
+        consolidation: Agent,
+        cycles: Cycles | None,
+        drift: DriftStore | None,
+    ) -> None:
         self._settings = settings
         self._intake_agent = intake
         self._agent = consolidation
+        self._cycles = cycles
+        self._drift = drift
         self._told_to_stop = asyncio.Event()
         self._failure: BaseException | None = None
         self._partitions: list[int] | None = None
         self._intake_assigned = False
+        self._metrics = Metrics()
+        self._watch = Watch(settings.kafka, self._metrics)
 
     async def run(self) -> None:
         """Start, wait, stop. Raises FactdriftError."""
         self._listen_to_signals()
+        with contextlib.ExitStack() as stack:
+            self._serve_health(stack)
+            await self._work()
+        self._raise_failure()
+
+    def _serve_health(self, stack: contextlib.ExitStack) -> None:
+        settings = self._settings
+        if settings.health_port is None:
+            return
+        server = HealthServer(self._watch.vitals, host=settings.health_host, port=settings.health_port)
+        stack.callback(server.stop)
+        _say(sys.stdout.fileno(), f"factdrift worker health {server.url}/healthz")
+
+    async def _work(self) -> None:
         kafka = self._settings.kafka
         assert set(self._agent.tables) <= set(TABLES), "every table needs a changelog: add it to TABLES"
         problems = await check_topics(self._settings)
+        lost = [problem.topic for problem in problems if problem.mend == RESET]
+        if lost:
+            raise ChangelogLost(
+                f"The changelogs {', '.join(lost)} are gone, though the group has committed: what the tables "
+                f"held is lost. Stop all workers, run: {RESET}  (it derives the tables again from the log), "
+                "and start again."
+            )
         if problems:
             raise TopicMismatch(kafka.bootstrap, problems)
         folder = WorkerFolder(self._settings.data)
@@ -82,28 +139,75 @@ class _Worker:
             await self._run_app(folder, producer)
         finally:
             folder.release()
-        self._raise_failure()
 
     async def _run_app(self, folder: WorkerFolder, producer: Producer) -> None:
         settings = self._settings
         intake = IntakeService(
-            settings, self._intake_agent, producer, halt=self._halt, assigned=self._intake_is_assigned
+            settings,
+            self._intake_agent,
+            producer,
+            metrics=self._metrics,
+            halt=self._halt,
+            assigned=self._intake_is_assigned,
         )
         rocks = settings.table_store == "rocksdb"
         app = ConsolidationApp(
             settings.kafka,
             self._agent,
-            producer,
-            open_store=rocks_stores(folder.path / "tables") if rocks else memory_stores(),
-            services=[intake],
+            metrics=self._metrics,
+            open_store=rocks_stores(self._tables_folder(folder)) if rocks else memory_stores(),
+            services=[intake, *self._cycles_services(), *self._drift_services()],
             halt=self._halt,
             ready=self._app_is_ready,
             data=str(folder.path / "faust"),
         )
         starting = asyncio.create_task(app.start())
         starting.add_done_callback(self._started)
+        watching = self._start_watch(app, intake, producer)
         await self._told_to_stop.wait()
         await self._stop(starting, app, intake, producer)
+        watching.cancel()
+
+    def _cycles_services(self) -> list[CyclesService]:
+        if self._cycles is None:
+            return []
+        return [CyclesService(self._settings, self._cycles, metrics=self._metrics, halt=self._halt)]
+
+    def _drift_services(self) -> list[DriftService]:
+        if self._drift is None:
+            return []
+        told = self._metrics.tell_drift_degraded
+        return [DriftService(self._settings.kafka, self._drift, halt=self._halt, degraded=told)]
+
+    def _tables_folder(self, folder: WorkerFolder) -> Path:
+        """Each state has a folder of its own, so that no table meets a changelog that is not its own."""
+        state = self._settings.kafka.state
+        return folder.path / (f"tables-{state}" if state else "tables")
+
+    def _start_watch(
+        self, app: ConsolidationApp, intake: IntakeService, producer: Producer
+    ) -> asyncio.Task[None]:
+        self._watch.vitals.beat_age_s = lambda: app.lease.beat_age_s
+
+        async def standings() -> list[Standing]:
+            return [*app.standings(), *await intake.standings()]
+
+        watching = asyncio.create_task(
+            self._watch.run(standings=standings, ping=producer.ping, silent=self._ask_why)
+        )
+        watching.add_done_callback(_log_failure)
+        return watching
+
+    async def _ask_why(self) -> None:
+        """Stop where a broker is there and refuses this worker: that does not heal by itself."""
+        try:
+            await reach(self._settings.kafka)
+        except BrokerRefused as error:
+            # A broker that is being stopped or started closes connections too, as a wrong protocol would.
+            if error.code != "wrong_protocol":
+                self._halt(error)
+        except FactdriftError:
+            pass  # it is silent, and is waited for
 
     async def _stop(
         self, starting: asyncio.Task[None], app: ConsolidationApp, intake: IntakeService, producer: Producer
@@ -116,6 +220,7 @@ class _Worker:
             if app.started:
                 await self._in_time(app.drain(deadline), deadline, "the batch under way")
         await self._in_time(app.stop(), deadline, "the Faust app")
+        await app.producers.stop(deadline.within(FAILED_STOP_S))
         await producer.stop(deadline.within(FAILED_STOP_S))
         starting.cancel()
 
@@ -148,12 +253,14 @@ class _Worker:
                 "Stopped at once. What was not committed is done again at the next start.",
             )
             os._exit(EXIT_AT_ONCE)
+        self._watch.vitals.stopping = "It was told to stop."
         self._told_to_stop.set()
 
     def _halt(self, error: BaseException) -> None:
         """Stop because of the first of all errors: the others follow from it."""
         if self._failure is None:
             self._failure = error
+            self._watch.vitals.stopping = f"It stops: {error}"
         self._told_to_stop.set()
 
     def _started(self, starting: asyncio.Task[None]) -> None:
@@ -161,12 +268,12 @@ class _Worker:
             self._halt(error)
 
     def _app_is_ready(self, partitions: list[int]) -> None:
-        self._partitions = partitions
+        self._partitions = self._watch.vitals.assigned = partitions
         self._announce()
 
     def _intake_is_assigned(self) -> None:
         if not self._intake_assigned:
-            self._intake_assigned = True
+            self._intake_assigned = self._watch.vitals.intake_assigned = True
             self._announce()
 
     def _announce(self) -> None:
@@ -183,6 +290,12 @@ class _Worker:
             f"The worker stopped because of a fault of its own: {type(failure).__name__}: {failure}. Nothing "
             "was committed that was not durable; start it again, and report this with the log."
         ) from failure
+
+
+def _log_failure(watching: asyncio.Task[None]) -> None:
+    """The work goes on without the watch; `/healthz` then says that the event loop is silent."""
+    if not watching.cancelled() and (error := watching.exception()) is not None:
+        _log.error("The watch over this worker's health ended", exc_info=error)
 
 
 def _say(descriptor: int, line: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from state import clusters, folding, forms, strands, tail
 from state import stored_claim as claims
+from state.decided import retracted_by
 from state.objects import type_object
 from state.policy import Policy
 from state.predicates import Predicate
@@ -219,11 +220,11 @@ def test_decisions_in_any_order_of_arrival_leave_the_facts_of_all_the_evidence(
     live, there, gone = KeptClaim(predicate), [], set()
     for batch in left:
         there += batch
-        retracted = [s.observation_id for s in there if s.verdict and chance.random() < 0.05]
+        retracted = sorted({retracted_by(s) for s in there if s.verdict and chance.random() < 0.05})
         gone |= set(retracted)
         live.apply(batch, retracted)
 
-        now = [s for s in there if s.observation_id not in gone]
+        now = [s for s in there if retracted_by(s) not in gone]
         assert live.facts() == facts_of(now, predicate)
     assert live.apply(there) == []
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from state.similarity import ModelId, Vectors, VectorsUnavailable
+from streams.vectors.readable import readable, zero
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,23 +29,20 @@ _TOKENIZER: Final = "l2_supercat_tokenizer_config.json"
 _DIMENSION: Final = 256
 _REMEDY: Final = 'Install it with: pip install "wordllama==0.4.*" numpy safetensors tokenizers'
 
-# Over 47 pairs of one meaning and 97 of two, none with a figure, guards on (one meaning joined, two joined):
-# 0.78: 39, 13   0.80: 39, 7   0.82: 37, 4   0.84: 37, 3   0.86: 35, 3   0.88: 34, 2   0.90: 30, 2
-# From 0.82 up, what joins wrongly is nearly the same words ("moved to Oslo", "moved from Oslo": 0.987), which
-# no threshold tells apart; lower, one other word in a longer text joins (nurse/doctor at a hospital: 0.819).
-# 0.84 keeps clear of those and still joins other spellings (counselor/counsellor: 0.849).
+# Of the packaged pairs (`factdrift calibrate`; 216 of one value, 382 of two), 123 and 11 join at 0.84. What
+# joins wrongly is nearly the same word (custom/customs: 0.988), which only a threshold tells apart that loses
+# half of the rest (0.95: 88 and 3). Lower, one other word in a longer text joins (nurse/doctor at a hospital:
+# 0.819); 0.84 keeps clear of those and still joins other spellings (counselor/counsellor: 0.849).
 THRESHOLD: Final = 0.84
 
-# Means of long texts are near each other whatever they say. Such a text is its own cluster; this also bounds
-# the memory of one text at some 12 MB.
-_CHARACTERS_MAX: Final = 2_000
-_ZERO: Final = bytes(4 * _DIMENSION)
+_ZERO: Final = zero(_DIMENSION)
 
 
-def packaged() -> Vectors:
+def packaged(threshold: float | None = None) -> Vectors:
     """Return the packaged vectors; their 16 MB are read once, when the first text comes.
 
-    Raises VectorsUnavailable if the package or what reads it is not installed, and says what to install.
+    `threshold` takes the place of the measured one. Raises VectorsUnavailable if the package or what reads it
+    is not installed, and says what to install.
     """
     try:
         installed = metadata.distribution(_PACKAGE)
@@ -56,7 +54,9 @@ def packaged() -> Vectors:
         raise VectorsUnavailable(
             f"The package {_PACKAGE} {installed.version} has no file {missing[0]}. {_REMEDY}"
         )
-    model = ModelId("wordllama-l2-supercat-256", installed.version, _DIMENSION, THRESHOLD)
+    model = ModelId(
+        "wordllama-l2-supercat-256", installed.version, _DIMENSION, threshold or THRESHOLD, "mean"
+    )
     return StaticVectors(model, weights=files[_WEIGHTS], tokenizer=files[_TOKENIZER])
 
 
@@ -84,7 +84,7 @@ class StaticVectors:
         tokenizer, table = self._load()
         # One by one: encoding as a batch starts threads, which gain nothing on short texts and mind a fork.
         return [
-            _mean(table, tokenizer.encode(_readable(text), add_special_tokens=False).ids) for text in texts
+            _mean(table, tokenizer.encode(readable(text), add_special_tokens=False).ids) for text in texts
         ]
 
     def _load(self) -> tuple[Any, numpy.ndarray]:
@@ -114,12 +114,6 @@ class StaticVectors:
             found = [table.shape for table in tables]
             raise VectorsUnavailable(f"{self._weights.name} holds {found}, expected {expected}. {_REMEDY}")
         return tokenizer, tables[0]
-
-
-def _readable(text: str) -> str:
-    if len(text) > _CHARACTERS_MAX:
-        return ""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _mean(table: numpy.ndarray, tokens: list[int]) -> bytes:
