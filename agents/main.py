@@ -14,7 +14,23 @@ import typer
 from pydantic import ValidationError
 from rich.text import Text
 
-from agents.cli import demo, doctor, logs, predicates, replay, schema, why, workers
+from agents.cli import (
+    calibrate,
+    cycles,
+    demo,
+    doctor,
+    drift,
+    facts,
+    logs,
+    predicates,
+    recluster,
+    replay,
+    reset,
+    rules,
+    schema,
+    why,
+    workers,
+)
 from agents.cli.output import err, out
 from agents.composition import collect_rarely
 from state.errors import FactdriftError
@@ -32,12 +48,22 @@ app.command("demo")(demo.command)
 app.command("replay")(replay.command)
 app.command("publish")(logs.publish)
 app.command("watch")(logs.watch)
+app.command("facts")(facts.facts_command)
+app.command("history")(facts.history_command)
 app.command("why")(why.command)
+app.command("calibrate")(calibrate.command)
+app.command("recluster")(recluster.command)
 app.command("worker")(workers.worker)
+app.command("reset")(reset.command)
 app.command("doctor")(doctor.command)
 app.command("schema")(schema.command)
 app.add_typer(workers.topics, name="topics")
+app.add_typer(facts.rebuild, name="rebuild")
 app.add_typer(logs.dlq, name="dlq")
+app.add_typer(drift.typer_app, name="drift")
+app.add_typer(cycles.cycle, name="cycle")
+app.add_typer(cycles.cycles, name="cycles")
+app.add_typer(rules.rules, name="rules")
 app.add_typer(predicates.typer_app, name="predicates")
 
 

@@ -24,6 +24,7 @@ from agents import main as command_line
 from agents.asyncapi import asyncapi, environment_variable, sentence, yaml
 from state.changes import INVALIDATIONS, Revision
 from state.episodes import Reason
+from state.rule_commands import RULE_CODES
 from state.validation import CODES
 from streams.events import PUBLIC_MODELS, Input, Model, json_schemas
 from streams.settings import Settings
@@ -49,6 +50,8 @@ REVISIONS: Final[Mapping[Revision, str]] = {
     Revision.SETTLED: "It is no longer contested.",
     Revision.REINSTATED: "What had ended it is gone: it is open again.",
     Revision.SCHEDULED: "Its end is known and lies after everything observed of its claim.",
+    Revision.RECLUSTERED: "The texts of its claim were compared anew, with vectors that had been missing or "
+    "by another model; nothing else of it changed.",
     Revision.RECOUNTED: "Its counts changed in another way: dissent, or support that was taken back.",
 }
 """What a `fact-revised` is about."""
@@ -100,6 +103,9 @@ def reference() -> str:
         "## Corrections",
         "Read from `corrections` and, as lines among observations, from `observations`.",
         *_models(on[Topic.CORRECTIONS]),
+        "## Rule commands",
+        "Read from `rules`; one record says one thing of one rule.",
+        *_models(on[Topic.RULES]),
         "## Topics",
         _table(("topic", "key", "carries", "kept", "partitioned", "schema"), map(_topic_row, TOPICS)),
         "## Events",
@@ -113,6 +119,8 @@ def reference() -> str:
         "## Dead-letter codes",
         "In order of precedence: where several apply, the first is given.",
         _table(("", "code", "meaning"), ((str(n), _code(c), CODES[c]) for n, c in enumerate(CODES, 1))),
+        "Of rule commands, beside these:",
+        _table(("code", "meaning"), ((_code(code), meaning) for code, meaning in RULE_CODES.items())),
         "## Settings",
         "Environment variables; the defaults of secrets are not shown.",
         *_settings(Settings),
@@ -140,7 +148,7 @@ def _topic_row(spec: TopicSpec) -> Row:
         spec.key,
         spec.carries,
         "the latest of each key" if spec.compacted else kept,
-        "by subject" if spec.stateful else "by key",
+        "by subject" if spec.stateful else "not: one order" if spec.is_single else "by key",
         f"[{spec.topic}.json](schemas/{spec.topic}.json)" if public else "",
     )
 

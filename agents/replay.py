@@ -1,31 +1,42 @@
 """Replaying files of observations into an embedded log, so that a killed replay goes on where it was.
 
-Batches are cut by count, and the place in the file is committed together with what the batch did. Reads
-lines, knows no terminal: progress is reported through a callback.
+Batches are cut by count, and the place in the file is committed together with what the batch did, and with
+the ticks of the clock in between (`agents.replay_ticks`). Reads lines, knows no terminal: progress is
+reported through a callback.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import msgspec
 
+from agents.clock import tick_request, time_passes
 from agents.intake import CLOCK_TABLE, NOW_KEY, replay_now
+from agents.replay_ticks import Ticking, Ticks, closes_at_end
 from state.errors import FactdriftError
 from state.instants import Instant
 from state.validation import recorded_at_of
 from streams.embedded import PARTITION, EmbeddedHost, EmbeddedStore, Progress
+from streams.embedded.host import Items
 from streams.host import Output, Record
 from streams.topics import CHANGE_FEED, Topic
 from streams.wire import fact_line, line_order
 
 _decode: Final = msgspec.json.Decoder().decode
 _READ_MAX: Final = 1_000
+
+LIVE_MARK: Final = "live"
+"""Noted in a log that a service has taken observations into as they happened: its time is that of the clock
+on the wall, and no longer that of what was replayed."""
+
+Append = tuple[Topic, Items]
+"""Records for one topic."""
 
 
 class UnreadableFile(FactdriftError):
@@ -56,11 +67,13 @@ def replay(
     *,
     batch_max: int,
     progressed: Callable[[int], None] = lambda _n_bytes: None,
+    ticks: bool = True,
 ) -> Report:
     """Publish every line of a stream. `path` is None for standard input, which cannot be resumed.
 
     A file that was replayed to its end may be replayed again: its observations are recognised by id
-    and change nothing. `progressed` is called with the bytes read since the last call.
+    and change nothing. `progressed` is called with the bytes read since the last call. Without `ticks` the
+    clock stands still: what is published belongs to the cycle under way.
     """
     name = "-" if path is None else str(path.resolve())
     report = Report("-" if path is None else str(path))
@@ -68,20 +81,56 @@ def replay(
     if path is not None:
         done, digest = _resume(host.store, name, stream, report)
         progressed(done)
+    clock = _Clock(host) if ticks else None
     for lines in _batches(stream, batch_max):
         n_bytes = sum(len(line) for line in lines)
         for line in lines:
             digest.update(line)
         done += n_bytes
         before = Progress(done, report.n_lines + len(lines), report.n_dead, digest.digest())
-        outputs = _publish(host, name if path is not None else None, lines, before)
+        appends = _untouched(lines) if clock is None else clock.appends(lines, n_before=report.n_lines)
+        outputs = _publish(host, name if path is not None else None, appends, before)
         report.n_lines += len(lines)
         _count(report, outputs)
         progressed(n_bytes)
-    if path is not None:
-        with host.store.transaction():
-            host.store.forget_import(name)
+    last = clock.last(report.n_lines) if clock is not None else ()
+    _count(report, host.publish_each(last, then=lambda _outputs: host.store.forget_import(name)))
     return report
+
+
+class _Clock:
+    """The clock of one replay: appends ticks among the lines, each with the greatest observed_at so far."""
+
+    def __init__(self, host: EmbeddedHost) -> None:
+        self._store = host.store
+        self._ticks = Ticks(self._now(), lambda line: _recorded_at(line) or host.clock())
+
+    def appends(self, lines: list[bytes], *, n_before: int) -> Iterator[Append]:
+        for part in self._ticks.cut(lines, n_before=n_before):
+            if isinstance(part, list):
+                yield from _untouched(part)
+            elif part is Ticking.CYCLE_CLOSES:
+                yield from self._close()
+            elif (now := self._now()) is not None:
+                n_closed = self._store.end(Topic.CLOCK, PARTITION)
+                yield Topic.BY_CLAIM, [(None, time_passes(now, n_closed=n_closed), None)]
+
+    def last(self, n_lines: int) -> Iterator[Append]:
+        """The tick at the end of the input."""
+        if closes_at_end(n_lines):
+            yield from self._close()
+
+    def _close(self) -> Iterator[Append]:
+        now = self._now()
+        if now is not None:  # nothing was ever observed: there is no time to take
+            yield Topic.CLOCK, [(None, tick_request(now), None)]
+
+    def _now(self) -> Instant | None:
+        return replay_now(self._store.get(CLOCK_TABLE, NOW_KEY))
+
+
+def _untouched(lines: list[bytes]) -> Iterator[Append]:
+    yield Topic.OBSERVATIONS, [(None, line.rstrip(b"\r\n"), _recorded_at(line)) for line in lines]
 
 
 def _resume(store: EmbeddedStore, name: str, stream: BinaryIO, report: Report) -> tuple[int, Any]:
@@ -117,9 +166,10 @@ def _batches(stream: BinaryIO, batch_max: int) -> Iterator[list[bytes]]:
         yield lines
 
 
-def _publish(host: EmbeddedHost, name: str | None, lines: list[bytes], before: Progress) -> list[Output]:
+def _publish(
+    host: EmbeddedHost, name: str | None, appends: Iterable[Append], before: Progress
+) -> list[Output]:
     """One batch, and in the same transaction the place in the file behind it."""
-    items = [(None, line.rstrip(b"\r\n"), _recorded_at(line)) for line in lines]
 
     def note(found: list[Output]) -> None:
         if name is not None:
@@ -129,7 +179,7 @@ def _publish(host: EmbeddedHost, name: str | None, lines: list[bytes], before: P
                 Progress(before.bytes_done, before.lines_done, before.dead_done + n_dead, before.digest),
             )
 
-    return host.publish(Topic.OBSERVATIONS, items, then=note)
+    return host.publish_each(appends, then=note)
 
 
 def _recorded_at(line: bytes) -> Instant | None:
@@ -149,7 +199,9 @@ def _count(report: Report, outputs: list[Output]) -> None:
 
 
 def now_of(store: EmbeddedStore, default: Instant) -> Instant:
-    """The greatest observed_at in the log: what "now" means in a replay."""
+    """What "now" means in a log: in a replay the greatest observed_at, in a service's log `default`."""
+    if store.mark(LIVE_MARK) is not None:
+        return default
     now = replay_now(store.get(CLOCK_TABLE, NOW_KEY))
     return default if now is None else now
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 
 from agents import composition
+from agents.audit import due, ends_of_cycle
 from state.errors import FactdriftError
-from streams.kafka import run_worker
+from streams.kafka import Cycles, run_worker
 from streams.settings import Settings
 
 EXIT_REFUSED = 3  # as every command: something needed is missing or refused, and the message says what to do
@@ -15,14 +16,15 @@ EXIT_REFUSED = 3  # as every command: something needed is missing or refused, an
 def work(settings: Settings) -> None:
     """Run a worker until it is told to stop. Raises FactdriftError when it had to stop by itself."""
     intake, consolidation = composition.agents(settings, keeps_index=False)
-    run_worker(settings, intake, consolidation)
+    cycles = Cycles(composition.single_agents(), due=due, ends=ends_of_cycle)
+    run_worker(settings, intake, consolidation, cycles, composition.drift_store(settings, None))
 
 
-def main() -> int:
-    """Run a worker with settings from the environment; returns the exit code."""
+def main(*, health_port: int | None = None) -> int:
+    """Run a worker with settings from the environment, and this port; returns the exit code."""
     composition.collect_rarely()
     try:
-        work(Settings())
+        work(Settings() if health_port is None else Settings(health_port=health_port))
     except FactdriftError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_REFUSED

@@ -6,9 +6,17 @@ import argparse
 from types import ModuleType
 
 from agents.composition import collect_rarely
-from benchmarks import Options, birthplaces, engine, noise, record
+from benchmarks import Options, birthplaces, drift, engine, kafka, noise, read_model, record
 
-BENCHMARKS: dict[str, ModuleType] = {"engine": engine, "birthplaces": birthplaces, "noise": noise}
+BENCHMARKS: dict[str, ModuleType] = {
+    "engine": engine,
+    "birthplaces": birthplaces,
+    "noise": noise,
+    "kafka": kafka,
+    "drift": drift,
+    "read_model": read_model,
+}
+PARTS = (*engine.PARTS, *kafka.PARTS, *read_model.PARTS)
 
 
 def main() -> None:
@@ -21,10 +29,14 @@ def main() -> None:
     parser.add_argument(
         "--record", action="store_true", help="append the figures to benchmarks/results.jsonl"
     )
-    parser.add_argument("--only", action="append", default=[], choices=engine.PARTS, help="a part of engine")
+    parser.add_argument(
+        "--only", action="append", default=[], choices=PARTS, help="a part of engine or of kafka"
+    )
     parser.add_argument("--profile", choices=engine.PROFILED, help="instead: where engine spends its time")
     given = parser.parse_args()
     collect_rarely()  # as every process of factdrift does
+    given.only += [name for name in given.names if name in PARTS]  # `kafka hot` is short for --only hot
+    given.names = [name for name in given.names if name not in PARTS]
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")

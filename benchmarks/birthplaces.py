@@ -19,7 +19,7 @@ from state.identity import claim_id
 from state.instants import parse_instant
 from state.names import normalise
 from state.observations import Observation
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement
 from state.timeline import fold

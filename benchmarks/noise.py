@@ -17,7 +17,7 @@ from statistics import mean
 from benchmarks import Options
 from benchmarks.record import Figure, show
 from state.instants import DAY_MS, Instant, parse_instant
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import ObservationId, Statement
 from state.timeline import fold

@@ -29,7 +29,8 @@ _decode = msgspec.json.Decoder().decode
 
 
 @contextlib.contextmanager
-def _log(data: Path | None, *, create: bool = False) -> Iterator[Log]:
+def opened_log(data: Path | None, *, create: bool = False) -> Iterator[Log]:
+    """The log in a folder, or the Kafka cluster of the settings; closed afterwards."""
     log = open_log(Settings(), data, create=create)
     try:
         yield log
@@ -49,7 +50,11 @@ def publish(
     """
     batch_max = Settings().batch_max
     n_lines = 0
-    with _log(data, create=True) as log, opened(file) as (_, stream, size), bytes_progress() as progress:
+    with (
+        opened_log(data, create=True) as log,
+        opened(file) as (_, stream, size),
+        bytes_progress() as progress,
+    ):
         task = progress.add_task(f"Publishing {file}", total=size or None)
         batch: list[bytes] = []
         for line in stream:
@@ -90,7 +95,7 @@ def watch(
     """Follow the change feed: every fact created, reinforced, invalidated or revised, as it happens."""
     topics = [_topic(name) for name in topic] if topic else list(CHANGE_FEED)
     plain = for_programs(json)
-    with _log(data) as log, contextlib.suppress(KeyboardInterrupt):
+    with opened_log(data) as log, contextlib.suppress(KeyboardInterrupt):
         for record in log.read(topics, from_start=from_start, follow=not once):
             body = _decode(record.value)
             if not _wanted(body, subject, predicate, namespace):
@@ -147,7 +152,7 @@ Code = Annotated[str | None, typer.Option("--code", help="Only dead letters with
 @dlq.command("list")
 def dlq_list(data: Data = None, code: Code = None, json: Json = False) -> None:
     """List the dead letters, oldest first."""
-    with _log(data) as log:
+    with opened_log(data) as log:
         letters = list(_letters(log, code))
     if for_programs(json):
         for letter in letters:
@@ -164,7 +169,7 @@ def dlq_show(
     json: Json = False,
 ) -> None:
     """Show one dead letter with its original bytes."""
-    with _log(data) as log:
+    with opened_log(data) as log:
         found = [d for d in _letters(log, None) if d["dead_letter_id"].startswith(dead_letter_id)]
     if not found:
         err.print(Text(f"No dead letter has an id that starts with {dead_letter_id}."), style="red")
@@ -189,7 +194,7 @@ def dlq_replay(
     however many letters it has. Letters with the code `duplicate_id` are left out unless they are asked for:
     sending the loser of an id again would only contradict the winner again.
     """
-    with _log(data) as log:
+    with opened_log(data) as log:
         wanted = [
             d for d in _letters(log, code) if not ids or any(d["dead_letter_id"].startswith(i) for i in ids)
         ]

@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO
 import typer
 
 from agents import composition
+from agents.cli.models import AcceptModelChange
 from agents.cli.output import Json, bytes_progress, for_programs, out, table, write_json
 from agents.replay import Report, UnreadableFile, events, fact_lines, now_of, replay
 from streams.embedded import EmbeddedHost
@@ -43,6 +44,7 @@ def command(
     ] = None,
     predicates: Predicates = None,
     batch: Annotated[int | None, typer.Option("--batch", min=1, help="Observations in one batch.")] = None,
+    accept_model_change: AcceptModelChange = False,
     json: Json = False,
 ) -> None:
     """Replay files of observations into an embedded log and write the facts that follow.
@@ -55,6 +57,7 @@ def command(
     with data_folder(data) as folder:
         host = composition.embedded(settings, folder)
         try:
+            host.start(accept_model_change=accept_model_change)
             reports = [_replay_one(host, name, settings.batch_max) for name in files]
             now = now_of(host.store, composition.wall_clock())
             lines = fact_lines(host.store, now=now)

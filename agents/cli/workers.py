@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -11,7 +12,14 @@ from agents.cli.output import Json, err, for_programs, out, table, write_json
 from streams.settings import Settings
 
 
-def worker() -> None:
+def worker(
+    health_port: Annotated[
+        int | None,
+        typer.Option(
+            "--health-port", help="Port of /healthz, /readyz and /metrics, instead of FACTDRIFT_HEALTH_PORT."
+        ),
+    ] = None,
+) -> None:
     """Run a worker on Kafka until it is told to stop.
 
     SIGTERM or Ctrl-C finishes the batch at hand, commits and leaves; a second one stops at once. Run as
@@ -19,7 +27,7 @@ def worker() -> None:
     """
     from agents.worker import main
 
-    raise typer.Exit(main())
+    raise typer.Exit(main(health_port=health_port))
 
 
 topics = typer.Typer(no_args_is_help=True, help="The topics on the Kafka cluster.")

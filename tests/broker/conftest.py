@@ -5,18 +5,12 @@ Each test gets a prefix, so topics and groups are its own even on a broker that 
 
 from __future__ import annotations
 
-import asyncio
-import shutil
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from streams.kafka import create_topics
-from streams.kafka.admin import admin_client
-from streams.settings import KafkaSettings
-from tests.broker.cluster import SESSION_S, Cluster
+from tests.broker.cluster import Cluster, make_cluster
 from tests.parts import or_skip
 from tests.parts.kafka import KafkaBroker, start_kafka
 
@@ -35,42 +29,13 @@ def cluster(broker: KafkaBroker, tmp_path: Path) -> Iterator[Callable[..., Clust
     made: list[Cluster] = []
 
     def make(*, partitions: int = 4, topics: bool = True, **environment: str) -> Cluster:
-        prefix = f"t{uuid.uuid4().hex[:10]}-"
-        kafka = KafkaSettings(
-            bootstrap=broker.bootstrap, prefix=prefix, partitions=partitions, session_timeout_s=SESSION_S
-        )
-        found = Cluster(
-            broker,
-            kafka,
-            tmp_path,
-            {
-                "FACTDRIFT_KAFKA_BOOTSTRAP": kafka.bootstrap,
-                "FACTDRIFT_KAFKA_PREFIX": prefix,
-                "FACTDRIFT_KAFKA_PARTITIONS": str(partitions),
-                "FACTDRIFT_KAFKA_SESSION_TIMEOUT_S": str(SESSION_S),
-                "FACTDRIFT_KAFKA_COMMIT_INTERVAL_S": "0.2",
-                "FACTDRIFT_DATA": str(tmp_path / "data"),
-                **environment,
-            },
-        )
+        found = make_cluster(broker, tmp_path, partitions=partitions, topics=topics, **environment)
         made.append(found)
-        if topics:
-            asyncio.run(create_topics(found.settings))
         return found
 
     yield make
     for found in made:
-        for worker in found.workers:
-            worker.kill()
-        asyncio.run(_delete_topics(found.kafka))
-    shutil.rmtree(tmp_path / "data", ignore_errors=True)
-
-
-async def _delete_topics(kafka: KafkaSettings) -> None:
-    async with admin_client(kafka) as admin:
-        names = [name for name in await admin.list_topics() if name.startswith(kafka.prefix)]
-        if names:
-            await admin.delete_topics(names)
+        found.remove()
 
 
 @pytest.fixture

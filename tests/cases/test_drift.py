@@ -134,6 +134,13 @@ def test_f26_nothing_is_said_before_a_tick_and_the_same_once_only(world: World) 
     assert len(alerts(world)) == 1
 
 
+def test_f26_a_replay_of_the_past_after_a_tick_of_today_is_judged_by_its_own_time(world: World) -> None:
+    world.each([observe("tea", 999, subject="lee")]).tick(1_000)
+    world.each(moves(IN_29_DAYS)).tick(30)
+
+    assert said(world) == [("unstable", "kim", iso(30)[:10], 5)]
+
+
 def test_f26_the_same_log_gives_the_same_ids() -> None:
     found = []
     for _ in range(2):

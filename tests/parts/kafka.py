@@ -17,8 +17,9 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,8 @@ HOW_TO_GET_ONE = (
     f"set {VARIABLE} to the bootstrap servers (host:port, without TLS) of a broker that you run; or start "
     "Docker; or install Java 17 or newer and Maven (the first run then downloads 45 MB)."
 )
+
+HOW_TO_GET_A_JVM_ONE = "install Java 17 or newer and Maven (the first run then downloads 45 MB)."
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 POM = REPOSITORY / "deploy" / "kafka" / "pom.xml"
@@ -76,6 +79,19 @@ SETTINGS: Mapping[str, str] = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
 }
+
+
+@dataclass(frozen=True)
+class MoreListeners:
+    """What a broker on the JVM offers beside its plain listener.
+
+    `protocols` are names such as "SASL_SSL", each on a port of its own; `settings` go into the broker's file,
+    `format_options` to the tool that prepares its data folder.
+    """
+
+    protocols: Sequence[str] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    format_options: Sequence[str] = ()
 
 
 class KafkaBroker:
@@ -128,9 +144,18 @@ def start_kafka(tmp: Path) -> KafkaBroker:
     rungs: list[tuple[str, Callable[[], KafkaBroker]]] = [
         (VARIABLE, _find_in_environment),
         ("Docker", _start_in_docker),
-        ("local JVM", partial(_start_on_jvm, tmp)),
+        ("local JVM", partial(_start_on_jvm, tmp, MoreListeners())),
     ]
     return climb("Kafka", rungs, how_to_get_one=HOW_TO_GET_ONE)
+
+
+def start_kafka_on_jvm(tmp: Path, more: MoreListeners) -> "JvmBroker":
+    """Return a broker with further listeners, or one that a test may kill; below `tmp`, as `start_kafka`.
+
+    Only on the JVM: what another rung's broker offers is not ours to say.
+    """
+    rungs = [("local JVM", partial(_start_on_jvm, tmp, more))]
+    return climb("Kafka on the local JVM", rungs, how_to_get_one=HOW_TO_GET_A_JVM_ONE)
 
 
 def pinned_version(pom: Path = POM) -> str:
@@ -235,11 +260,14 @@ def _container_environment() -> dict[str, str]:
 # --- the local JVM --------------------------------------------------------------------------------
 
 
-class _JvmBroker(KafkaBroker):
+class JvmBroker(KafkaBroker):
+    """A broker of our own on this machine; `addresses` are those of its further listeners, by protocol."""
+
     origin = "jvm"
 
-    def __init__(self, java: str, libs: Path, folder: Path) -> None:
-        port, controller_port = free_ports(2)
+    def __init__(self, java: str, libs: Path, folder: Path, more: MoreListeners) -> None:
+        """Choose ports and write the settings; `format` and `start` do the rest."""
+        port, controller_port, *more_ports = free_ports(2 + len(more.protocols))
         super().__init__(f"127.0.0.1:{port}", version=pinned_version())
         # Without ExitOnOutOfMemoryError a broker short of memory lingers, half alive, until a deadline.
         options = [
@@ -252,11 +280,21 @@ class _JvmBroker(KafkaBroker):
         self._settings = folder / "server.properties"
         self._log = folder / "broker.log"
         self._cluster_id = _new_cluster_id()
+        self._format_options = more.format_options
         self._process: Process | None = None
+        self.addresses = {
+            protocol: f"127.0.0.1:{number}"
+            for protocol, number in zip(more.protocols, more_ports, strict=True)
+        }
+        offered = {"PLAINTEXT": self.bootstrap, **self.addresses}
+        advertised = ",".join(f"{protocol}://{address}" for protocol, address in offered.items())
+        protocols = ",".join(f"{protocol}:{protocol}" for protocol in offered)
         settings = {
             **SETTINGS,
-            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            **more.settings,
+            "listeners": f"{advertised},CONTROLLER://127.0.0.1:{controller_port}",
+            "advertised.listeners": advertised,
+            "listener.security.protocol.map": f"{protocols},CONTROLLER:PLAINTEXT",
             "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller_port}",
             "log.dirs": (folder / "data").as_posix(),
         }
@@ -277,14 +315,31 @@ class _JvmBroker(KafkaBroker):
         if self._process is not None:
             self._process.kill()
 
+    def pause(self) -> None:
+        """Let the broker stand still, as a frozen machine does: connections stay, nothing answers."""
+        assert self._process is not None
+        self._process.pause()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.resume()
+
     def restart(self) -> None:
         self.stop()
         self.start()
 
+    def change(self, setting: str, value: str) -> None:
+        """Give a setting another value from the next start on."""
+        lines = self._settings.read_text().splitlines()
+        kept = [line for line in lines if not line.startswith(f"{setting}=")]
+        assert len(kept) == len(lines) - 1, f"{setting} is not set"
+        self._settings.write_text("\n".join([*kept, f"{setting}={value}", ""]))
+
     def format(self) -> None:
         """Prepare the empty data folder; KRaft refuses to start on one that is not formatted."""
         options = ["--standalone", "--cluster-id", self._cluster_id, "--config", str(self._settings)]
-        command = [*self._java, "kafka.tools.StorageTool", "format", *options]
+        command = [*self._java, "kafka.tools.StorageTool", "format", *options, *self._format_options]
         tool = start_process(command, name="StorageTool", log=self._log.with_name("format.log"))
         try:
             exit_code = tool.wait_for_exit(READY_S)
@@ -310,13 +365,13 @@ class _JvmBroker(KafkaBroker):
             raise
 
 
-def _start_on_jvm(tmp: Path) -> KafkaBroker:
+def _start_on_jvm(tmp: Path, more: MoreListeners) -> JvmBroker:
     java = _find_java()
     libs = fetch_jars(REPOSITORY / ".cache" / "kafka" / pinned_version())
     tmp.mkdir(parents=True, exist_ok=True)
     reason = ""
     for _ in range(PORTS_ATTEMPTS):
-        broker = _JvmBroker(java, libs, Path(tempfile.mkdtemp(prefix="kafka-", dir=tmp)))
+        broker = JvmBroker(java, libs, Path(tempfile.mkdtemp(prefix="kafka-", dir=tmp)), more)
         try:
             broker.format()
             broker.start()

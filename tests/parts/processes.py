@@ -122,6 +122,11 @@ class Process:
         return self._popen.returncode is None and self._status() != psutil.STATUS_ZOMBIE
 
     @property
+    def paused(self) -> bool:
+        """Whether the leader stands still, be it by `pause` or by itself."""
+        return self._status() == psutil.STATUS_STOPPED
+
+    @property
     def exit_code(self) -> int | None:
         """What the leader returned, minus the number of the signal that ended it, or None while it runs."""
         if self._popen.returncode is None and not self.running:
@@ -206,9 +211,7 @@ class Process:
     def pause(self) -> None:
         """Stop the whole group in mid-step (SIGSTOP); it stands still on return."""
         self._signal(signal.SIGSTOP)
-        self.wait_for(
-            lambda: self._status() == psutil.STATUS_STOPPED, DEATH_S, what=f"{self.name} to stand still"
-        )
+        self.wait_for(lambda: self.paused, DEATH_S, what=f"{self.name} to stand still")
 
     def resume(self) -> None:
         """Let a paused group go on (SIGCONT)."""

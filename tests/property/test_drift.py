@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from agents.drift import DRIFT_TABLE, Drift, next_due
 from agents.following import Folded, Touched
-from state import claim as claims
+from state import stored_claim as claims
 from state.changes import Change, Kind, Revision
 from state.cycles import Clock, Tick
 from state.drift import KEPT_MAX, UNSTABLE_ABOVE, WINDOW_MS, Entity, due, judge
@@ -48,6 +48,9 @@ class Stamped:
 
     def applied(self, table: str, key: bytes, record: Record) -> bool:
         return self.held.get((table, key), (None, -1))[1] >= record.offset
+
+    def values(self) -> dict[tuple[str, bytes], bytes | None]:
+        return {at: value for at, (value, _) in self.held.items()}
 
     def write(self, writes: Sequence[Write], offset: int) -> None:
         for write in writes:
@@ -86,6 +89,7 @@ class DriftMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.state = Stamped()
+        self.unharmed = Stamped()
         self.follower = Drift()
         self.offset = -1
         self.clock = Clock()
@@ -108,6 +112,10 @@ class DriftMachine(RuleBasedStateMachine):
         tables = Tables(self.state)
         assert self.follower.follow(tables, folded) == [], "what is written is published already"
         assert tables.writes() == []
+        tables = Tables(self.unharmed)
+        self.follower.follow(tables, folded)
+        self.unharmed.write(tables.writes(), folded.record.offset)
+        assert self.state.values() == self.unharmed.values(), "a crash left something behind"
         return [json.loads(value) for value in published.values()]
 
     @staticmethod
@@ -118,8 +126,16 @@ class DriftMachine(RuleBasedStateMachine):
 
     def folded(self, there: Sequence[Touched], moved: Clock) -> Folded:
         self.offset += 1
-        at = record(self.offset)
-        return Folded(at, Batch(1, []), there, self.clock, moved, [], lambda _namespace, _subject: [])
+        return Folded(
+            record=record(self.offset),
+            batch=Batch(1, []),
+            touched=there,
+            clock=self.clock,
+            moved=moved,
+            outputs=[],
+            facts=lambda _namespace, _subject: [],
+            evidence=lambda _claim: [],
+        )
 
     def change(self, subject: str, name: str, kind: Kind, revision: str, **fields: Any) -> Change:
         made = fact(name, subject, **fields)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agents import composition
 from state.episodes import Role
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement, order
 from state.timeline import fold

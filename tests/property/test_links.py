@@ -8,12 +8,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from state.assertion_log import PAGE_ROWS
 from state.assertions import AssertionId, TakenBack, assertion_id
 from state.corrections import Relate, Target
 from state.forms import Forms
 from state.instants import Instant
 from state.lifecycle import AssertionState
-from state.live_assertions import PAGE_ROWS, Arrival
+from state.live_assertions import Arrival
 from state.noticing import CONTRADICTED_MAX
 from state.predicates import Predicate
 from state.statements import Statement

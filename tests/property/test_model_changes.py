@@ -5,22 +5,24 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state import claim as claims
 from state import folding
+from state import stored_claim as claims
 from state.changes import Change, Published
 from state.claim import LiveClaim
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
 from state.similarity import ModelId, Vectors
 from state.statements import Statement
 from streams.vectors import packaged
+from tests.builders import statement as built
 from tests.kept import KeptClaim, facts_of
-from tests.property.test_incremental import PREDICATES, conversations
+from tests.property.test_incremental import PREDICATES, conversations, worded
 
 PACKAGED = packaged()
 
@@ -153,3 +155,33 @@ def test_every_fact_of_a_claim_says_that_it_is_compared_by_another_model(
     told = {change.fact.fact_id for change in changes}
     assert told >= standing if was_compared else told == set()
     assert not any(PACKAGED.model.space.encode() in key for key in claim.pieces), "old vectors are kept"
+
+
+@given(conversations(), st.sampled_from(PREDICATES), st.randoms(use_true_random=False))
+def test_a_claim_that_is_touched_after_a_change_is_compared_by_the_new_model(
+    history: list[Statement], predicate: Predicate, chance: random.Random
+) -> None:
+    *before, last = [*history, again(history[0])] if history else [built("a", 1, id="x")]
+    claim = ChangingClaim(predicate, PACKAGED)
+    claim.take(before)
+    claim.vectors = chance.choice(MODELS)
+
+    claim.take([last])
+
+    assert claim.facts() == facts_of([*before, last], predicate, claim.vectors)
+    assert claim.forms.model in ("", claim.vectors.model.identity)  # type: ignore[union-attr]
+
+
+def again(statement: Statement) -> Statement:
+    """The same said once more: no form is new."""
+    return msgspec.structs.replace(statement, observation_id="again", content_hash="again", document=None)
+
+
+def test_a_claim_that_is_left_with_one_text_is_not_degraded_and_compared_by_nothing() -> None:
+    claim = ChangingClaim(Predicate("p"), PACKAGED)
+    claim.take([worded("tea", 1), worded("coffee", 2)], available=False)
+    assert claim.forms.degraded == ["t:coffee", "t:tea"]
+
+    claim.take([], [worded("coffee", 2).observation_id])
+
+    assert (claim.forms.degraded, claim.forms.model) == ([], "")

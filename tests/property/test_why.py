@@ -11,7 +11,7 @@ from state.episodes import Reason
 from state.explanation import How
 from state.fold_state import ASIDE
 from state.instants import Instant
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement
 from state.timeline import fold

@@ -185,9 +185,35 @@ def test_the_table_has_every_kind_every_revision_and_every_reason() -> None:
     words = {word for _, _, expected in ROWS.values() for word in expected}
     reasons = {fact.reason for before, after, _ in ROWS.values() for fact in (before, after) if fact}
 
-    assert words == {"created", "reinforced", "invalidated", *(revision.value for revision in Revision)}
+    told_by_facts = {revision.value for revision in Revision} - {Revision.RECLUSTERED}
+    assert words == {"created", "reinforced", "invalidated", *told_by_facts}
     assert reasons == {None, *(reason.value for reason in Reason)}
     assert set(Reason) - INVALIDATIONS == {Reason.ENDED}
+
+
+def compared_anew(*facts: Fact) -> dict[FactId, Published]:
+    return {
+        fact_id: msgspec.structs.replace(one, is_compared_anew=True)
+        for fact_id, one in published(*facts).items()
+    }
+
+
+def test_a_fact_of_which_only_the_comparison_is_new_says_so_once() -> None:
+    then, changes = diff(compared_anew(tea()), [tea()], horizon=HORIZON)
+
+    assert [(change.kind, change.revision, change.version) for change in changes] == [
+        (Kind.REVISED, Revision.RECLUSTERED, 8)
+    ]
+    assert then == published(tea(), version=8)
+    assert diff(then, [tea()], horizon=HORIZON) == (then, [])
+
+
+@pytest.mark.parametrize("after", [tea(support=4, observations=5), ended("denied"), None])
+def test_a_fact_that_a_new_comparison_changes_tells_the_change_alone(after: Fact | None) -> None:
+    facts = [after] if after else []
+    plain = diff(published(tea()), facts, horizon=HORIZON)
+
+    assert diff(compared_anew(tea()), facts, horizon=HORIZON) == plain
 
 
 def test_a_revision_is_named_and_nothing_else_is() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement
 from state.votes import ALL_VOTES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents import composition
-from state.periods import Policy
+from state.policy import Policy
 from state.votes import ALL_VOTES
 from streams.settings import BadSetting, Settings
 

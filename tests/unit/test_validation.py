@@ -778,18 +778,20 @@ def test_a_retract_names_the_observation_and_where_it_lives() -> None:
     raw = retraction(observation_id="s2-17", namespace="People", subject="“Caroline”", reason="typo")
 
     assert read(raw, recorded_at=RECORDED_AT) == Retract(
-        observation_id="s2-17", namespace="People", subject="caroline", reason="typo"
+        observation_id="s2-17", namespace="People", subject="caroline", reason="typo", recorded_at=RECORDED_AT
     )
 
 
 def test_a_retract_may_name_the_observation_alone() -> None:
-    assert read(retraction(), recorded_at=RECORDED_AT) == Retract(observation_id="o1")
+    assert read(retraction(), recorded_at=RECORDED_AT) == Retract(
+        observation_id="o1", recorded_at=RECORDED_AT
+    )
 
 
 def test_a_retract_needs_no_fields_of_an_observation_and_reads_none() -> None:
     raw = retraction(predicate=5, observed_at="never", confidence="high", schema_version=1)
 
-    assert read(raw, recorded_at=RECORDED_AT) == Retract(observation_id="o1")
+    assert read(raw, recorded_at=RECORDED_AT) == Retract(observation_id="o1", recorded_at=RECORDED_AT)
 
 
 # -- the recorded time of a line ----------------------------------------------------------------

@@ -119,7 +119,9 @@ def test_damaged_files_are_unavailable_vectors_and_not_a_crash(tmp_path) -> None
     weights = tmp_path / "weights" / "table.safetensors"
     weights.parent.mkdir()
     weights.write_bytes(b"not a table")
-    damaged = StaticVectors(ModelId("m", "1", 2, 0.5), weights=weights, tokenizer=tmp_path / "none.json")
+    damaged = StaticVectors(
+        ModelId("m", "1", 2, 0.5, "mean"), weights=weights, tokenizer=tmp_path / "none.json"
+    )
 
     with pytest.raises(VectorsUnavailable, match="cannot be read"):
         damaged.embed(["text"])

@@ -13,7 +13,7 @@ from state.explanation import Apart, Explanation, How
 from state.fold_state import ASIDE
 from state.instants import DAY_MS, Instant
 from state.objects import type_object
-from state.periods import Policy
+from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement
 from state.trace import votes_needed

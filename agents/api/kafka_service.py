@@ -1,0 +1,184 @@
+"""Topics on Kafka as a service: an acknowledged write, and a read model that follows behind it.
+
+What was acknowledged is durable, and read a moment later: workers fold it first. A connection that fails is
+made anew for the next request; the read model goes on where its own offsets say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from agents import composition, correcting
+from agents.accepting import Judged
+from agents.api.problems import Problem
+from agents.api.service import Bell, Check, rung
+from agents.read_model import (
+    Folding,
+    ReadModel,
+    follow_kafka,
+    folding_of,
+    newest_change,
+    open_read_model,
+)
+from state.errors import FactdriftError
+from state.instants import Instant
+from streams.kafka import reach, topic_name
+from streams.kafka.deadline import Deadline
+from streams.kafka.producer import Producer
+from streams.settings import Settings
+from streams.topics import Topic
+
+log = structlog.get_logger()
+
+AGAIN_S: Final = 5.0  # between two tries to follow; a broker that restarts is away for some seconds
+LOOK_S: Final = 0.5  # how soon a reader hears of a change
+
+Fields = dict[str, Any]
+
+
+class KafkaService:
+    """The cluster of the settings, and a read model in a folder or by URL."""
+
+    model: ReadModel
+    folding: Folding
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._producer: Producer | None = None
+        self._connecting = asyncio.Lock()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._trouble = "It has not begun."
+        self.bell = Bell()
+
+    async def start(self) -> None:
+        """Reach the broker, open the read model, and follow. Raises FactdriftError."""
+        self.bell.open()
+        await reach(self._settings.kafka)
+        self.folding = await asyncio.to_thread(folding_of, self._settings)
+        self.model = await asyncio.to_thread(open_read_model, self._settings, self._folder)
+        self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._look())]
+
+    async def stop(self) -> None:
+        """Send what waits, follow no further, and close."""
+        self.bell.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._disconnect()
+        if hasattr(self, "model"):
+            self.model.close()
+
+    def now(self) -> Instant:
+        """The clock on the wall."""
+        return composition.wall_clock()
+
+    async def publish(self, judged: Sequence[Judged]) -> None:
+        """Return when the brokers have acknowledged the accepted records."""
+        await self._send(
+            Topic.OBSERVATIONS, [(one.key, one.value) for one in judged if one.value is not None]
+        )
+
+    async def correct(self, fields: Mapping[str, Any]) -> tuple[int, Fields]:
+        """Publish a correction; wait a while for what becomes of it, else say where to look (202)."""
+        correction = await asyncio.to_thread(self._prepared, fields)
+        if (before := await asyncio.to_thread(self._found, correction.correction_id)) is not None:
+            return 200, {**before, "outcome": "unchanged", "events": [], "links": []}
+        await self._send(Topic.CORRECTIONS, [(correction.key, correction.value)])
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + self._settings.api.outcome_timeout_s
+        found: Fields | None = None
+        while not self.bell.closed:
+            event = self.bell.next()
+            found = await asyncio.to_thread(self._found, correction.correction_id)
+            left_s = until_s - loop.time()
+            if left_s <= 0 or (found is not None and found["outcome"] == "applied"):
+                break
+            await rung(event, min(left_s, AGAIN_S))
+        if found is not None:
+            return 200, found
+        pending = correcting.told(correction.correction_id, correction.op, events=[], links=[])
+        return 202, {**pending, "outcome": "pending"}
+
+    def _prepared(self, fields: Mapping[str, Any]) -> correcting.Correction:
+        with self.model.reading() as connection:
+            return correcting.prepared(connection, fields, now=self.now())
+
+    def _found(self, correction_id: str) -> Fields | None:
+        with self.model.reading() as connection:
+            return correcting.found(connection, self.folding, correction_id)
+
+    def checks(self) -> list[Check]:
+        """Whether the read model follows, which also tells that a broker answers."""
+        return [Check("read_model", not self._trouble, self._trouble)]
+
+    # -- writing ----------------------------------------------------------------------------
+
+    async def _send(self, topic: Topic, records: Sequence[tuple[bytes | None, bytes]]) -> None:
+        if self.bell.closed:
+            raise Problem("stopping", "The service is being stopped; ask again when it is back.")
+        if not records:
+            return
+        name = topic_name(self._settings.kafka, topic)
+        producer = await self._connected()
+        try:
+            for key, value in records:
+                await producer.send(name, key=key, value=value, partition=None)
+            await producer.flush()
+        except FactdriftError:
+            await self._disconnect(producer)
+            raise
+
+    async def _connected(self) -> Producer:
+        async with self._connecting:
+            if self._producer is None:
+                await reach(self._settings.kafka)
+                producer = Producer(self._settings.kafka)
+                await producer.start()
+                self._producer = producer
+            return self._producer
+
+    async def _disconnect(self, failed: Producer | None = None) -> None:
+        """Let go of the producer; of one that failed only where it is still the one in use."""
+        producer = self._producer
+        if producer is None or (failed is not None and producer is not failed):
+            return
+        self._producer = None
+        with contextlib.suppress(FactdriftError):
+            await producer.stop(Deadline(self._settings.kafka.request_timeout_s))
+
+    # -- reading ----------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        while True:
+            self._trouble = ""
+            try:
+                await follow_kafka(self.model, self._settings)
+            except FactdriftError as error:
+                log.warning("the read model does not follow", reason=str(error))
+                self._trouble = str(error)
+            except Exception as error:
+                log.exception("the read model does not follow")
+                self._trouble = f"A fault of ours: {type(error).__name__}."
+            await asyncio.sleep(AGAIN_S)
+
+    async def _look(self) -> None:
+        """Ring when the newest change is another one."""
+        newest = ""
+        while True:
+            with contextlib.suppress(FactdriftError):
+                found = await asyncio.to_thread(self._newest)
+                if found != newest:
+                    newest = found
+                    self.bell.ring()
+            await asyncio.sleep(LOOK_S)
+
+    def _newest(self) -> str:
+        with self.model.reading() as connection:
+            return newest_change(connection)

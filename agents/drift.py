@@ -1,0 +1,170 @@
+"""Drift, seen in the partition of the subject and in the order of the log (DESIGN 5).
+
+Enters what each record retired, and at each tick looks at the subjects that may have changed: it publishes
+`unstable` and `churning` with their causes, and later `stable` and `settled`. All of it follows from the
+log, so a replay gives the same alerts with the same ids. The rule is `state.drift`; what readers ask is a
+projection (`streams.drift`), which decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from agents.drift_watch import SHARDS, Shard, earliest, load, shard_of, watch_key
+from agents.following import Folded
+from state.drift import Entity, due, judge
+from state.drift_news import Bearing, News, news_of
+from state.instants import Instant
+from streams.drift_wire import drift_alert
+from streams.host import Output, Record, Tables
+from streams.keys import subject_key
+from streams.topics import Topic
+
+DRIFT_TABLE: Final = "drift"
+
+
+class Row(msgspec.Struct, array_like=True):
+    """What the table holds under the key of a subject. `name` is its normal form.
+
+    `due` is when a tick is to look at it, as the shard of its key knows it; None where none need.
+    """
+
+    namespace: str
+    name: str
+    spelling: str
+    entity: Entity
+    due: Instant | None = None
+
+
+_encode_row: Final = msgspec.msgpack.Encoder().encode
+_decode_row: Final = msgspec.msgpack.Decoder(Row).decode
+
+
+class Drift:
+    """The follower. Keeps one row for each subject with retired facts, and an index of those to look at."""
+
+    tables = (DRIFT_TABLE,)
+
+    def follow(self, tables: Tables, folded: Folded) -> list[Output]:
+        """Enter what the record retired; at a tick, judge whoever is due."""
+        self._enter(tables, folded)
+        now = folded.moved.now
+        return [] if folded.moved == folded.clock or now is None else self._tick(tables, folded, now)
+
+    # -- records ----------------------------------------------------------------------------
+
+    def _enter(self, tables: Tables, folded: Folded) -> None:
+        for (namespace, name), (spelling, news) in _news_by_subject(folded).items():
+            row_key = subject_key(namespace, name)
+            stored = tables.get(DRIFT_TABLE, row_key)
+            row = Row(namespace, name, spelling, Entity()) if stored is None else _decode_row(stored)
+            if tables.applied(DRIFT_TABLE, row_key, folded.record):
+                # The crash may have come between this row and its shard.
+                if row.due is not None:
+                    _watch(tables, row_key, row.due, folded.record)
+                continue
+            if not _take(row.entity, news):
+                continue
+            row.spelling = spelling
+            row.entity.drop_those_out()
+            row.entity.tidy(now=folded.clock.now)
+            wanted = due(row.entity, folded.clock.now, has_news=True)
+            # One that is looked at too early is put off then; so most news does not touch the index.
+            if wanted is not None and (row.due is None or wanted < row.due):
+                row.due = wanted
+                _watch(tables, row_key, wanted, folded.record)
+            tables.put(DRIFT_TABLE, row_key, _encode_row(row))
+
+    # -- ticks ------------------------------------------------------------------------------
+
+    def _tick(self, tables: Tables, folded: Folded, now: Instant) -> list[Output]:
+        outputs: list[Output] = []
+        record = folded.record
+        for number in range(SHARDS):
+            stored = tables.get(DRIFT_TABLE, watch_key(number))
+            if stored is None:
+                continue
+            is_applied = tables.applied(DRIFT_TABLE, watch_key(number), record)
+            if not is_applied and earliest(stored) > now:
+                continue
+            shard = load(stored)
+            if is_applied:
+                # Those looked at are no longer due in it, but their own rows may not be written yet.
+                looked_at = shard.looked_at if shard.looked_at_offset == record.offset else []
+            else:
+                looked_at = sorted(key for key, at in shard.due.items() if at <= now)
+            for row_key in looked_at:
+                row = self._look(tables, row_key, folded, now, outputs)
+                shard.set(row_key, row.due)
+            if not is_applied:
+                shard.looked_at, shard.looked_at_offset = looked_at, record.offset
+                tables.put(DRIFT_TABLE, watch_key(number), shard.dump())
+        return outputs
+
+    def _look(
+        self, tables: Tables, row_key: bytes, folded: Folded, now: Instant, outputs: list[Output]
+    ) -> Row:
+        stored = tables.get(DRIFT_TABLE, row_key)
+        assert stored is not None, "a subject in the index has a row"
+        row, record = _decode_row(stored), folded.record
+        if tables.applied(DRIFT_TABLE, row_key, record):
+            return row
+        for alert in judge(row.entity, now):
+            event = drift_alert(
+                alert,
+                namespace=row.namespace,
+                name=row.name,
+                spelling=row.spelling,
+                now=now,
+                lifetime=row.entity.lifetime,
+                cycle=folded.clock.cycle,
+                record=record,
+            )
+            outputs.append(Output(Topic.DRIFT_ALERTS, row_key, event, record.partition))
+        row.due = due(row.entity, now)
+        tables.put(DRIFT_TABLE, row_key, _encode_row(row))
+        return row
+
+
+def next_due(tables: Tables) -> Instant | None:
+    """The earliest `now` of a tick at which a subject of this partition is to be looked at; None: never."""
+    stored = (tables.get(DRIFT_TABLE, watch_key(number)) for number in range(SHARDS))
+    found = [earliest(shard) for shard in stored if shard is not None and load(shard).due]
+    return min(found, default=None)
+
+
+def _news_by_subject(folded: Folded) -> dict[tuple[str, str], tuple[str, list[News]]]:
+    """What the record means for the drift of each subject, in order, with the subject's newest spelling."""
+    found: dict[tuple[str, str], tuple[str, list[News]]] = {}
+    for touched in folded.touched:
+        for change in touched.changes:
+            news = news_of(change)
+            if news is not None:
+                about = (touched.claim.namespace, touched.claim.subject)
+                so_far = found[about][1] if about in found else []
+                found[about] = (change.fact.subject, [*so_far, news])
+    return found
+
+
+def _take(entity: Entity, news: Iterable[News]) -> bool:
+    """Take in what is not idle: a fact that is no entry can neither leave nor move. Says if any was."""
+    taken = False
+    for item in news:
+        if item.bearing is Bearing.ENTERS or item.fact_id in entity.retirements:
+            entity.take(item)
+            taken = True
+    return taken
+
+
+def _watch(tables: Tables, row_key: bytes, at: Instant, record: Record) -> None:
+    key = watch_key(shard_of(row_key))
+    if tables.applied(DRIFT_TABLE, key, record):
+        return
+    stored = tables.get(DRIFT_TABLE, key)
+    shard = Shard() if stored is None else load(stored)
+    if shard.due.get(row_key) != at:
+        shard.set(row_key, at)
+        tables.put(DRIFT_TABLE, key, shard.dump())
