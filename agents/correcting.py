@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, or_, select
 
 from agents.read_model import Folding, ReadModelError, schema
 from agents.read_model.heard import Name
@@ -25,6 +25,7 @@ from state.identity import derive
 from state.instants import Instant
 from state.names import normalise
 from state.observations import Retract
+from state.statements import Statement
 from state.validation import read
 from streams.host import Output
 from streams.keys import subject_key
@@ -177,11 +178,17 @@ def found(connection: Connection, folding: Folding, correction_id: str) -> Field
     columns = schema.corrections.c
     question = (
         select(schema.corrections)
-        .where(same(columns.correction_id, correction_id) | same(columns.target, correction_id))
+        .where(
+            # The key of a retract is its id; other decisions are kept by theirs as what they are about.
+            or_(
+                and_(columns.op == "retract", same(columns.correction_id, correction_id)),
+                and_(columns.op != "retract", same(columns.target, correction_id)),
+            )
+        )
         .order_by(columns.recorded_at, columns.offset)
         .limit(1)
     )
-    row = connection.execute(question.where((columns.op != "retract") | same(columns.correction_id, correction_id))).first()
+    row = connection.execute(question).first()
     if row is None:
         return None
     versions = schema.fact_versions.c
@@ -213,7 +220,7 @@ def _refuse_untaken(connection: Connection, folding: Folding, decision: Decision
         read = claim_then(connection, folding, name, known_at=None)
     except ReadModelError:
         return
-    said = {statement.observation_id: statement for statement in read.statements}
+    said: dict[str, Statement] = {statement.observation_id: statement for statement in read.statements}
     taken = said.get(decision.correction_id)
     if taken is not None and taken.content_hash == decision.content_hash:
         return

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from agents.cli import (
     calibrate,
+    correct,
     cycles,
     demo,
     doctor,
@@ -28,6 +29,7 @@ from agents.cli import (
     reset,
     rules,
     schema,
+    serving,
     why,
     workers,
 )
@@ -51,6 +53,10 @@ app.command("watch")(logs.watch)
 app.command("facts")(facts.facts_command)
 app.command("history")(facts.history_command)
 app.command("why")(why.command)
+app.command("links")(correct.links)
+app.command("serve")(serving.serve)
+app.command("api")(serving.api)
+app.command("mcp")(serving.mcp)
 app.command("calibrate")(calibrate.command)
 app.command("recluster")(recluster.command)
 app.command("worker")(workers.worker)
@@ -59,6 +65,7 @@ app.command("doctor")(doctor.command)
 app.command("schema")(schema.command)
 app.add_typer(workers.topics, name="topics")
 app.add_typer(facts.rebuild, name="rebuild")
+app.add_typer(correct.correct, name="correct")
 app.add_typer(logs.dlq, name="dlq")
 app.add_typer(drift.typer_app, name="drift")
 app.add_typer(cycles.cycle, name="cycle")

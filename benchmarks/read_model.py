@@ -3,8 +3,8 @@
 The log is made by the embedded host from a fixed seed: half of the subjects are heard of once, the others
 several times, and some change their value. Making the log is not timed. What is timed is the projection of
 all of it into an empty database, and then questions about subjects drawn at random, one after the other on
-one connection, as a reader would: no two share a cache but the database's own. PostgreSQL is left out where there
-is none.
+one connection, as a reader would: no two share a cache but the database's own. PostgreSQL is left out where
+there is none.
 """
 
 from __future__ import annotations

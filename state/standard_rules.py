@@ -1,4 +1,4 @@
-"""The rules that are packaged: read from `state/rules.toml`, the same in every namespace."""
+"""The rules that are packaged: read from `state/standard_rules.toml`, the same in every namespace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERYWHERE: Final = "*"  # the namespace of a packaged rule
 @cache
 def standard_rules() -> tuple[Rule, ...]:
     """The packaged rules, in order of their names."""
-    text = resources.files("state").joinpath("rules.toml").read_text(encoding="utf-8")
+    text = resources.files("state").joinpath("standard_rules.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)["rules"]
     return tuple(_rule(name, entries[name]) for name in sorted(entries))
 

@@ -193,7 +193,11 @@ class EmbeddedService:
             jobs.append(other)
             n_records += other.n_records
         try:
-            result = self._publish(jobs) if job.alone is None else job.alone()
+            result = None
+            if job.alone is not None:
+                result = job.alone()
+            else:
+                self._publish(jobs)
         except Exception as error:  # noqa: BLE001 it belongs to whoever asked; the writer goes on
             for one in jobs:
                 one.done.set_exception(error)

@@ -16,7 +16,6 @@ import structlog
 
 from agents import composition, correcting
 from agents.accepting import Judged
-from agents.api.problems import Problem
 from agents.api.service import Bell, Check, rung
 from agents.read_model import (
     Folding,
@@ -121,8 +120,6 @@ class KafkaService:
     # -- writing ----------------------------------------------------------------------------
 
     async def _send(self, topic: Topic, records: Sequence[tuple[bytes | None, bytes]]) -> None:
-        if self.bell.closed:
-            raise Problem("stopping", "The service is being stopped; ask again when it is back.")
         if not records:
             return
         name = topic_name(self._settings.kafka, topic)

@@ -40,6 +40,7 @@ OWN: Final[Mapping[str, tuple[int, str]]] = {
     "bad_interval": (422, "The two ends of a window enclose nothing."),
     "no_such_correction": (404, "No correction has this id, or it is not projected yet."),
     "no_such_cycle": (404, "No cycle of this number was closed."),
+    "unknown_field": (422, "The correction has a field that its kind does not know."),
     "op_not_supported": (422, "This release does not act on corrections of this kind."),
     "too_many_streams": (503, "As many streams as allowed are being followed."),
     "overloaded": (503, "More is waiting to be written than can wait."),

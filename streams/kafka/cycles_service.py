@@ -207,9 +207,10 @@ class CyclesService(Service):
 
     async def _read(self, consumer: AIOKafkaConsumer) -> None:
         with translated(self._kafka):
+            found = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=_RECORDS_MAX)
+            # Looked at afterwards: the partitions may have come while it waited for records.
             if self._owns and self._state is None:
                 await self._take_over()
-            found = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=_RECORDS_MAX)
         for tp, records in found.items():
             for raw in records:
                 record = Record(

@@ -29,7 +29,7 @@ from tests.crash_matrix.faults import (
 )
 
 MOVED: Final = frozenset({"ownership_lost", "delivery_failed", ""})
-"""A worker that was away for longer than its session may find out in mid-step, and stop; or what it was waiting
+"""A worker that was away for longer than its session may find out in mid-step, and stop; or what it waited
 for when it fell asleep (an acknowledgement, a connection: no code) is overdue when it wakes.
 """
 BROKER_AWAY: Final = frozenset({"delivery_failed", "broker_failed", "ownership_lost", ""})

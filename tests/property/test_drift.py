@@ -148,15 +148,18 @@ class DriftMachine(RuleBasedStateMachine):
             st.tuples(
                 st.sampled_from(SUBJECTS),
                 st.sampled_from(FACTS),
-                st.sampled_from(["retire", "retire", "retire", "reinstate", "withdraw", "redate", "end"]),
-                st.integers(-45, 2),
-                st.booleans() | st.just(True),
+                st.sampled_from([*["retire"] * 8, "reinstate", "withdraw", "redate", "end"]),
+                st.sampled_from([*range(-9, 1)] * 4 + [*range(-45, 3)]),
+                st.sampled_from([True, True, False]),
             ),
             min_size=1,
-            max_size=8,
+            max_size=16,
         ),
     )
     def facts_change(self, crash: random.Random, steps: list[tuple[str, str, str, int, bool]]) -> None:
+        self.enter(crash, steps)
+
+    def enter(self, crash: random.Random, steps: list[tuple[str, str, str, int, bool]]) -> None:
         changes: dict[str, list[Change]] = {}
         for subject, name, what, days_ago, declared in steps:
             at = Instant((self.clock.now or day(100)) + days_ago * DAY_MS)
@@ -186,9 +189,22 @@ class DriftMachine(RuleBasedStateMachine):
 
     @rule(
         crash=st.randoms(use_true_random=False),
-        forward_ms=st.one_of(
-            st.integers(0, 3 * DAY_MS), st.integers(0, 50 * DAY_MS), st.sampled_from([0, DAY_MS, WINDOW_MS])
-        ),
+        subject=st.sampled_from(SUBJECTS),
+        declared=st.booleans(),
+        n=st.integers(3, 8),
+        days_ago=st.sampled_from([0, 0, 5, 24, 29]),
+    )
+    def many_facts_are_retired(
+        self, crash: random.Random, subject: str, declared: bool, n: int, days_ago: int
+    ) -> None:
+        """Chance alone seldom brings a subject above the limit."""
+        steps = [(subject, name, "retire", -days_ago, declared) for name in FACTS[:n]]
+        self.enter(crash, steps)
+
+    @rule(
+        crash=st.randoms(use_true_random=False),
+        forward_ms=st.sampled_from([0, 0, 1, DAY_MS, 3 * DAY_MS, WINDOW_MS - 1, WINDOW_MS])
+        | st.integers(0, 50 * DAY_MS),
     )
     def time_passes(self, crash: random.Random, forward_ms: int) -> None:
         now = Instant((self.clock.now or day(100)) + forward_ms)

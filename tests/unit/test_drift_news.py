@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from state.changes import Kind, Revision
-from state.drift_news import Bearing, bearing_of, counts_as_declared
+from state.changes import Kind, Published, Revision, diff
+from state.drift_news import Bearing, bearing_of, counts_as_declared, news_of
 from state.episodes import Reason
 from tests.builders import day
+from tests.property.test_drift import fact
 
 AT = day(10)
 
@@ -69,3 +71,17 @@ def test_a_decision_counts_even_where_the_predicate_is_not_declared(
     reason: str, declared: bool, counts: bool
 ) -> None:
     assert counts_as_declared(reason, declared=declared) is counts
+
+
+def test_a_fact_that_is_reinforced_and_decided_anew_is_told_to_whoever_reads_no_reinforcements() -> None:
+    known = fact("tea", "kim", reason="outvoted", at=AT, declared=True)
+    later = msgspec.structs.replace(known, support=2, decided_observed_at=day(12))
+
+    _, changes = diff({known.fact_id: Published(known, 3)}, [later], horizon=day(20))
+
+    assert [(change.kind, change.revision) for change in changes] == [
+        (Kind.REINFORCED, ""),
+        (Kind.REVISED, Revision.RECOUNTED),
+    ]
+    news = [found for change in changes if (found := news_of(change)) is not None]
+    assert [(found.bearing, found.at) for found in news] == [(Bearing.ENTERS, day(12))]
