@@ -94,8 +94,10 @@ class Clustering:
         `vectors` are what `wanted` asked for, as far as they could be had.
         """
         outdated = self.is_outdated()
-        before = set(self.forms.said)
         added, removed = list(added), list(removed)
+        if not removed and not vectors and not outdated and self._only_repeats(added):
+            return False
+        before = set(self.forms.said)
         touched = {s.form for s in (*added, *removed) if s.form in self.forms.said}
         # Guards read the capitals of a form's smallest spelling, so another one is another comparison.
         spelled = {form: min(self.forms.said[form]) for form in touched}
@@ -116,6 +118,29 @@ class Clustering:
             self.forms.degraded, self.forms.model = [], ""  # a single form is compared with nothing
             return False
         return self._partition(shelf, kept=before - gone)
+
+    def _only_repeats(self, added: Iterable[Statement]) -> bool:
+        """Count statements that say known forms in known spellings: the usual batch, and nothing moves.
+
+        Neither the forms nor the smallest spelling of one change by it. Says False, and counts nothing,
+        where one of them may.
+        """
+        found: list[tuple[dict[str, int], str]] = []
+        for statement in added:
+            if not _enters(statement):
+                continue
+            spellings = self.forms.said.get(statement.form)
+            if spellings is None:
+                if is_kept(statement.form):
+                    return False
+                continue
+            spelling = _plain(statement.spelling)
+            if spelling not in spellings:
+                return False
+            found.append((spellings, spelling))
+        for spellings, spelling in found:
+            spellings[spelling] += 1
+        return True
 
     def recollect(self, statements: Iterable[Statement], vectors: Mapping[str, bytes], shelf: Shelf) -> None:
         """Look at all evidence again: where forms were left out, one taken back makes room for another."""
@@ -228,6 +253,8 @@ class Clustering:
 
 def _plain(spelling: Spelling | None) -> str:
     """A spelling as text; typing it again gives the same form."""
+    if isinstance(spelling, str):
+        return spelling
     if isinstance(spelling, bool):
         return "true" if spelling else "false"
     return str(spelling)

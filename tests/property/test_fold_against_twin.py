@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +15,11 @@ from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement, order
 from state.timeline import fold
+from state.votes import ALL_VOTES
 from streams.settings import Settings
-from tests.builders import statement
+from tests.builders import decision, statement
 from tests.reference import fold as twin
+from tests.reference.decisions import Decision
 
 VALUES = ["a", "b", "c"]
 DEFAULT = Policy()
@@ -86,7 +89,12 @@ def as_twin(s: Statement) -> twin.Statement:
         s.source,
         s.document,
         s.votes,
+        s.cycle,
     )
+
+
+def as_decision(s: Statement) -> Decision:
+    return Decision(s.observation_id, str(s.verdict), s.form or None, s.effective_at, s.observed_at)
 
 
 def ours(
@@ -117,25 +125,41 @@ def ours(
                 frozenset(sides.get((number, Role.SUPPORT), ())),
                 frozenset(sides.get((number, Role.DISSENT), ())),
                 frozenset(sides.get((number, Role.CLOSING), ())),
+                decided(e.opened_by),
+                decided(e.closed_by[0] if e.closed_by else None),
+                decided(e.against),
+                e.follower if e.closed_by else None,
             )
         )
     return sorted(facts, key=repr), frozenset(aside)
 
 
+def decided(observation_id: str | None) -> str | None:
+    """The correction behind the id of a decision: both halves of a supersede have one."""
+    return observation_id and observation_id.rstrip("+")
+
+
 def theirs(
-    statements: list[Statement], predicate: Predicate, vote_window: int = DEFAULT.window
+    statements: list[Statement],
+    predicate: Predicate,
+    vote_window: int = DEFAULT.window,
+    *,
+    by_cycle: bool = False,
 ) -> tuple[list[tuple[object, ...]], frozenset[str]]:
     facts, aside = twin.fold(
-        map(as_twin, statements),
+        [as_twin(s) for s in statements if not s.verdict],
+        [as_decision(s) for s in statements if s.verdict],
         cardinality=predicate.cardinality,
         change=predicate.change,
         vote_window=vote_window,
+        by_cycle=by_cycle,
     )
     return sorted(
         (
             (
                 f.cluster, f.ordinal, f.lo, f.hi, f.reason, f.contested, f.rivals, f.support, f.dissent,
                 f.observations, f.supporting, f.dissenting, f.closing,
+                decided(f.opened_by), decided(f.closed_by), decided(f.against), f.follower,
             )
             for f in facts
         ),
@@ -176,6 +200,41 @@ def test_the_fold_agrees_with_its_plain_twin_under_every_window(
     assert ours(history, predicate, Policy(window=window)) == theirs(history, predicate, of_twin)
 
 
+@st.composite
+def decisions(draw: st.DrawFn, *, max_size: int = 3) -> list[Statement]:
+    """What people decide of the values of a history, now and then of one that nobody stated."""
+    taken: list[Statement] = []
+    for number in range(draw(st.integers(1, max_size))):
+        taken += decision(
+            f"x{number}",
+            closes=draw(st.sampled_from(VALUES)),
+            opens=draw(st.sampled_from([None, *VALUES])),
+            at=draw(st.integers(0, 16)),
+            decided_at=draw(st.integers(0, 16)),
+        )
+    return taken
+
+
+@given(histories(), decisions(), st.sampled_from(PREDICATES))
+def test_the_fold_agrees_with_its_plain_twin_on_decisions(
+    history: list[Statement], taken: list[Statement], predicate: Predicate
+) -> None:
+    history = [*without_restatements(history), *taken]
+
+    assert ours(history, predicate) == theirs(history, predicate)
+
+
+@given(histories(), st.lists(st.integers(1, 4), min_size=14, max_size=14), st.sampled_from(PREDICATES[:2]))
+def test_the_fold_agrees_with_its_plain_twin_on_votes_by_cycle(
+    history: list[Statement], cycles: list[int], predicate: Predicate
+) -> None:
+    history = without_restatements(history)
+    history = [msgspec.structs.replace(s, cycle=n) for s, n in zip(history, cycles, strict=False)]
+    policy = Policy(window=ALL_VOTES, by_cycle=True)
+
+    assert ours(history, predicate, policy) == theirs(history, predicate, by_cycle=True)
+
+
 def test_all_votes_hold_a_fact_that_a_window_of_five_gives_up() -> None:
     history = [statement("a", at, id=f"a{at}") for at in range(8)]
     history += [statement("b", 8 + at, id=f"b{at}") for at in range(6)]
@@ -205,6 +264,4 @@ def test_the_order_of_arrival_and_the_ids_change_nothing(
 
 
 def twin_rename(s: Statement, new_id: str) -> Statement:
-    import msgspec
-
     return msgspec.structs.replace(s, observation_id=new_id)

@@ -1,8 +1,9 @@
-"""The plain twin of the fold (DESIGN 4.4-4.9): a claim's facts, derived from all of its statements each time.
+"""The plain twin of the fold (DESIGN 4.4-4.9, 4.11): a claim's facts, derived from all evidence each time.
 
 It decides the facts of one claim and which side each statement takes. It never clusters, types or parses,
 never keeps anything between two calls, and does not care about speed: every question is answered from the
-full list. It leaves out decisions (DESIGN 4.11), ``arbitration = explicit`` and everything about events.
+full list. It leaves out ``arbitration = explicit`` and everything about events. What decisions void and
+mark, and their order, is in ``tests.reference.decisions``; the walk here carries them out.
 
 Words: a *place* is (effective time, observed_at); the *horizon* is the greatest observed_at of the claim; a
 *report* is a statement with only a ``valid_to``, observed at or after it.
@@ -102,6 +103,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from tests.reference.decisions import Decision, in_order, mark, mark_of_all_time, of_all_time, voids
+
 
 @dataclass(frozen=True, slots=True)
 class Statement:
@@ -116,6 +119,7 @@ class Statement:
     source: str | None
     document: str | None
     votes: bool = True
+    cycle: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +139,14 @@ class Fact:
     supporting: frozenset[str]
     dissenting: frozenset[str]
     closing: frozenset[str]
+    opened_by: str | None
+    closed_by: str | None
+    against: str | None
+    follower: tuple[str | None, int] | None  # told of facts that a decision closed only
 
 
 Place = tuple[int, int]
+BEFORE_ALL: Place = (-(10**18), 0)
 Identity = tuple[str | None, bool, str | tuple[str | None, str]]
 
 
@@ -167,37 +176,59 @@ class Episode:
     rivals: tuple[str, ...] = ()
     opening: set[str] = field(default_factory=set)  # said before lo, yet its support
     closing: set[str] = field(default_factory=set)
+    opened_by: str | None = None
+    closed_by: str | None = None
+    against: str | None = None
+    follower: Episode | None = None
 
 
 def fold(
-    statements: Iterable[Statement], *, cardinality: str = "single", change: str = "any", vote_window: int = 5
+    statements: Iterable[Statement],
+    decisions: Iterable[Decision] = (),
+    *,
+    cardinality: str = "single",
+    change: str = "any",
+    vote_window: int = 5,
+    by_cycle: bool = False,
 ) -> tuple[list[Fact], frozenset[str]]:
-    """Return the facts of one claim, sorted by (lo, cluster), and the ids of what is aside."""
-    everything = list(statements)
-    evidence = [s for s in everything if s.votes]
+    """Return the facts of one claim, sorted by (lo, cluster), and the ids of what is aside.
+
+    With ``by_cycle`` there is no window: the votes of the newest cycle met decide, by their share alone.
+    """
+    everything, decided = list(statements), list(decisions)
+    window = len(everything) if by_cycle else vote_window
     facts: list[Fact] = []
-    for group, horizon in _groups(evidence, cardinality):
+    for group, taken, horizon in _groups([s for s in everything if s.votes], decided, cardinality):
         if change == "never":
-            timeless = [replace(s, valid_to=None) for s in group]
-            facts += _facts(timeless, _majority(timeless), horizon)
+            timeless = [replace(s, valid_to=None) for s in group if not _is_void(s, taken, for_ever=True)]
+            facts += _facts(timeless, _of_all_time(timeless, taken), horizon)
         else:
-            facts += _facts(group, Timeline(group, horizon, vote_window).episodes(), horizon)
+            heard = [s for s in group if not _is_void(s, taken, for_ever=False)]
+            facts += _facts(heard, Timeline(heard, taken, horizon, window, by_cycle).episodes(), horizon)
     facts.sort(key=lambda fact: (fact.lo is not None, fact.lo or 0, fact.cluster or ""))
     sided = {i for fact in facts for side in (fact.supporting, fact.dissenting, fact.closing) for i in side}
-    return facts, frozenset(s.observation_id for s in everything) - sided
+    said = {s.observation_id for s in everything} | {d.decision_id for d in decided}
+    return facts, frozenset(said - sided)
 
 
-def _groups(evidence: list[Statement], cardinality: str) -> list[tuple[list[Statement], int]]:
+def _groups(
+    evidence: list[Statement], decisions: list[Decision], cardinality: str
+) -> list[tuple[list[Statement], list[Decision], int]]:
     """Return what folds alone: object-less statements; the others, or each of their clusters."""
-    objectless = [s for s in evidence if s.cluster is None]
-    valued = [s for s in evidence if s.cluster is not None]
-    groups = [(objectless, objectless)]
-    if cardinality == "multi":
-        clusters = {s.cluster for s in valued}
-        groups += [([s for s in valued if s.cluster == cluster], valued) for cluster in clusters]
-    else:
-        groups.append((valued, valued))
-    return [(group, max(s.observed_at for s in claim)) for group, claim in groups if group]
+    groups = []
+    for objectless in (True, False):
+        said = [s for s in evidence if (s.cluster is None) == objectless]
+        taken = [d for d in decisions if (d.cluster is None) == objectless]
+        if not said and not taken:
+            continue
+        horizon = max([s.observed_at for s in said] + [d.decided_at for d in taken])
+        if objectless or cardinality != "multi":
+            groups.append((said, taken, horizon))
+            continue
+        for cluster in {s.cluster for s in said} | {d.cluster for d in taken}:
+            own = [s for s in said if s.cluster == cluster]
+            groups.append((own, [d for d in taken if d.cluster == cluster], horizon))
+    return groups
 
 
 # What a statement says about itself
@@ -217,6 +248,15 @@ def _identity(s: Statement) -> Identity:
 
 def _is_report(s: Statement) -> bool:
     return s.valid_from is None and s.valid_to is not None and s.observed_at >= s.valid_to
+
+
+def _is_void(s: Statement, decisions: list[Decision], *, for_ever: bool) -> bool:
+    """Return whether a decision took the statement's part in the fold away."""
+    last_instant = None if for_ever else _effective(s)
+    if _is_report(s) and not for_ever:
+        assert s.valid_to is not None
+        last_instant = s.valid_to - 1
+    return s.affirmed and voids(decisions, s.cluster, s.observed_at, last_instant)
 
 
 # Votes
@@ -272,26 +312,38 @@ def _contest(own: list[Vote], rivals: list[Rival], window: int) -> tuple[str, ..
 
 
 class Timeline:
-    """The walk over one claim's instants: ends first, then all votes of the instant, then one decision."""
+    """The walk over one claim's instants: ends, decisions, all votes of the instant, then one judgement."""
 
-    def __init__(self, statements: list[Statement], horizon: int, window: int) -> None:
+    def __init__(
+        self,
+        statements: list[Statement],
+        decisions: list[Decision],
+        horizon: int,
+        window: int,
+        by_cycle: bool,
+    ) -> None:
         """Sort the statements into those that vote, that are scheduled, and that only report an end."""
+        self.decisions = decisions
         self.horizon = horizon
+        self.by_cycle = by_cycle
         self.window = window
         self.reports = [s for s in statements if _is_report(s)]
         self.scheduled = [s for s in statements if not _is_report(s) and _effective(s) > horizon]
         self.voting = [s for s in statements if not _is_report(s) and _effective(s) <= horizon]
-        self.clusters = {s.cluster for s in statements}
+        self.clusters = {s.cluster for s in statements} | {d.cluster for d in decisions}
         self.done: list[Episode] = []
         self.fact: Episode | None = None  # None in a gap
         self.start: int | None = None  # of the period; None before the first
         self.cleared: set[str] = set()  # affirmed statements whose vote left with their fact
+        self.released: set[str] = set()  # statements whose bounds left with a decision
 
     def episodes(self) -> list[Episode]:
         """Return every episode of the claim, those that only a report knows of included."""
         ends = {s.valid_to for s in self.voting + self.scheduled + self.reports if s.valid_to is not None}
-        for now in sorted(ends | {_effective(s) for s in self.voting + self.scheduled}):
+        decided = {d.valid_at for d in self.decisions}
+        for now in sorted(ends | decided | {_effective(s) for s in self.voting + self.scheduled}):
             ended = self.end(now)
+            self.carry_out(now)
             if not self.follow_schedule(now):
                 if self.fact is not None:
                     self.judge(self.fact, now)
@@ -316,7 +368,22 @@ class Timeline:
         ]
 
     def votes(self, cluster: str | None, affirmed: bool, now: int, since: int | None) -> list[Vote]:
-        return _newest(_votes(self.live(cluster, affirmed, now, since)), self.window)
+        spoken = self.live(cluster, affirmed, now, since)
+        if self.by_cycle:
+            newest = self.newest_cycle(now)
+            spoken = [s for s in spoken if s.cycle == newest]
+        return _newest(_votes(spoken), self.window)
+
+    def newest_cycle(self, now: int) -> int:
+        """Return the newest cycle met so far; votes of those before are forgotten, later ones never cast."""
+        return max(
+            (
+                s.cycle
+                for s in self.voting + self.scheduled + self.reports
+                if (_effective(s) if not _is_report(s) else s.valid_to or 0) <= now
+            ),
+            default=0,
+        )
 
     def own_votes(self, fact: Episode, now: int) -> list[Vote]:
         return self.votes(fact.cluster, True, now, since=None)
@@ -340,9 +407,9 @@ class Timeline:
 
     # From one period to the next
 
-    def open(self, cluster: str | None, lo: int) -> Episode:
+    def open(self, cluster: str | None, lo: int, now: int) -> Episode:
         assert self.fact is None
-        self.fact = Episode(cluster, lo)
+        self.fact = Episode(cluster, lo, against=mark(self.decisions, cluster, now))
         self.start = lo
         return self.fact
 
@@ -363,11 +430,42 @@ class Timeline:
             if s.affirmed and s.cluster == cluster and _effective(s) <= now
         }
 
+    def carry_out(self, now: int) -> None:
+        """Carry out the decisions that hold from this instant on."""
+        closed: Episode | None = None  # by a decision, at this instant
+        for decision in in_order(d for d in self.decisions if d.valid_at == now):
+            before = self.fact
+            is_its = before is not None and before.cluster == decision.cluster
+            if before is not None and is_its != decision.opens:
+                if before.lo == now:  # opened by the decision before this one: it never was
+                    self.fact = None
+                else:
+                    closed = self.close(now, "superseded" if decision.opens else decision.verdict)
+                    closed.closed_by = decision.decision_id
+                if closed is not None:
+                    closed.follower = None
+            if not decision.opens:
+                self.clear(decision.cluster, now - 1)
+                self.released |= {
+                    s.observation_id
+                    for s in self.voting + self.scheduled
+                    if s.affirmed and s.cluster == decision.cluster and _effective(s) < now
+                }
+            elif self.fact is None:
+                opened = self.open(decision.cluster, now, now)
+                opened.opened_by, opened.against = decision.decision_id, None
+                if closed is not None:
+                    closed.follower = opened
+
     def end(self, now: int) -> Episode | None:
         """End the open fact when a statement of its cluster ends now and no other one carries on."""
         if self.fact is None:
             return None
-        own = [s for s in self.voting + self.scheduled if s.affirmed and s.cluster == self.fact.cluster]
+        own = [
+            s
+            for s in self.voting + self.scheduled
+            if s.affirmed and s.cluster == self.fact.cluster and s.observation_id not in self.released
+        ]
         reports = [s for s in self.reports if s.affirmed and s.cluster == self.fact.cluster]
         carries_on = any(
             _effective(s) <= now and (max(_place(s)) >= now if s.valid_to is None else s.valid_to > now)
@@ -382,9 +480,11 @@ class Timeline:
         """Open the best cluster that speaks now; after an end also one that spoke during the ended fact."""
         since = self.start if ended is None else ended.lo
         for best in self.standing(now, since):
+            if mark(self.decisions, best.cluster, now) is not None and len(best.votes) < 2:
+                continue
             if ended is not None or best.votes[0].place[0] == now:
                 said = self.live(best.cluster, True, now, since) if ended is not None else []
-                self.open(best.cluster, now).opening = {s.observation_id for s in said}
+                self.open(best.cluster, now, now).opening = {s.observation_id for s in said}
                 return
 
     def judge(self, fact: Episode, now: int) -> None:
@@ -394,11 +494,8 @@ class Timeline:
             return
         top = rivals[0]
         assert fact.lo is not None
-        last = max(
-            _place(s)
-            for s in self.voting
-            if s.affirmed and s.cluster == fact.cluster and _effective(s) <= now
-        )
+        own = [s for s in self.voting if s.affirmed and s.cluster == fact.cluster and _effective(s) <= now]
+        last = max((_place(s) for s in own), default=BEFORE_ALL)
         since_last = [
             _effective(s)
             for s in self.live(top.cluster, top.affirmed, now, self.start)
@@ -409,7 +506,7 @@ class Timeline:
         boundary = min(since_last, default=now)
         if top.affirmed:
             self.close(boundary, "outvoted")
-            self.open(top.cluster, boundary)
+            self.open(top.cluster, boundary, now)
             return
         self.clear(fact.cluster, now)
         self.close(boundary, "denied").closing = {
@@ -418,17 +515,22 @@ class Timeline:
             if not s.affirmed and s.cluster == fact.cluster and boundary <= _effective(s) <= now
         }
         for best in self.standing(now, boundary)[:1]:
-            self.open(best.cluster, min(_effective(s) for s in self.live(best.cluster, True, now, boundary)))
+            first = min(_effective(s) for s in self.live(best.cluster, True, now, boundary))
+            self.open(best.cluster, first, now)
 
     def wins(self, top: Rival, fact: Episode, last: Place, now: int) -> bool:
-        """Decide by the newest votes for the two: two more, or as many in a clean switch."""
+        """Decide by the newest votes for the two: two more, or as many in a clean switch; or by a share."""
+        if self.by_cycle:
+            n_for, n_held = len(top.votes), len(self.own_votes(fact, now))
+            return 5 * n_for > 2 * (n_for + n_held)
         n_for, n_held = _seats([top.votes, self.own_votes(fact, now)], self.window)
         if n_for >= n_held + 2:
             return True
         against = [vote for vote in top.votes if n_for and vote.place >= top.votes[n_for - 1].place]
         assert fact.lo is not None
         return (
-            n_for >= n_held
+            fact.opened_by is None
+            and n_for >= n_held
             and bool(against)
             and all(vote.place > last for vote in against)
             and any(self.began(vote, now) >= fact.lo for vote in against)
@@ -457,6 +559,8 @@ class Timeline:
             [Rival(c, True, said(c, True)) for c in self.clusters if _stands(said(c, True), said(c, False))]
         )
         fact = self.fact
+        if fact is not None and fact.lo == now:
+            return False  # a decision opened it here: nothing ends at its own start
         if fact is not None and standing and standing[0].cluster == fact.cluster:
             return False
         if (
@@ -471,7 +575,7 @@ class Timeline:
         elif fact is not None and standing:
             self.close(now, "ended")
         if standing:
-            self.open(standing[0].cluster, now)
+            self.open(standing[0].cluster, now, now)
         return fact is not self.fact
 
     def add_reported(self) -> None:
@@ -496,35 +600,75 @@ class Timeline:
                 previous.hi = end
             else:
                 lo = None if previous is None else previous.hi
-                self.done.append(Episode(report.cluster, lo, end, "ended"))
+                against = mark(self.decisions, report.cluster, end - 1)
+                self.done.append(Episode(report.cluster, lo, end, "ended", against=against))
+
+
+def _of_all_time(statements: list[Statement], decisions: list[Decision]) -> list[Episode]:
+    """Return the one fact of what never changes: as the newest decision says, else by majority."""
+    decision = of_all_time(decisions)
+    episodes = _majority(statements) if decision is None else _settled(statements, decision)
+    for episode in episodes:
+        episode.against = mark_of_all_time(decisions, episode.cluster)
+    return episodes
+
+
+def _settled(statements: list[Statement], decision: Decision) -> list[Episode]:
+    """Return the fact that a decision opened, for ever."""
+    winner = decision.cluster
+    start = min([_effective(s) for s in statements] + [decision.valid_at])
+    fact = Episode(winner, start, opened_by=decision.decision_id)
+    _name_rivals(fact, statements)
+    return [fact]
+
+
+def _said(statements: list[Statement], cluster: str | None, affirmed: bool) -> list[Statement]:
+    return [s for s in statements if (s.cluster, s.affirmed) == (cluster, affirmed)]
+
+
+def _strength(statements: list[Statement], cluster: str | None, affirmed: bool) -> tuple[int, int]:
+    said = _said(statements, cluster, affirmed)
+    return (len(_votes(said)), -min(s.observed_at for s in said))
+
+
+def _standing_for_ever(statements: list[Statement]) -> list[str | None]:
+    """Return the clusters with more votes than denials, or as many and observed earlier, by key."""
+    return [
+        cluster
+        for cluster in sorted({s.cluster for s in statements}, key=lambda c: c or "")
+        if _said(statements, cluster, True)
+        and (
+            not _said(statements, cluster, False)
+            or _strength(statements, cluster, True) > _strength(statements, cluster, False)
+        )
+    ]
 
 
 def _majority(statements: list[Statement]) -> list[Episode]:
     """Return the one fact of what never changes: plain majority, ties to the earliest observed."""
-
-    def said(cluster: str | None, affirmed: bool) -> list[Statement]:
-        return [s for s in statements if (s.cluster, s.affirmed) == (cluster, affirmed)]
-
-    def strength(cluster: str | None, affirmed: bool) -> tuple[int, int]:
-        return (len(_votes(said(cluster, affirmed))), -min(s.observed_at for s in said(cluster, affirmed)))
-
-    standing = [
-        cluster
-        for cluster in sorted({s.cluster for s in statements}, key=lambda c: c or "")
-        if said(cluster, True)
-        and (not said(cluster, False) or strength(cluster, True) > strength(cluster, False))
-    ]
+    standing = _standing_for_ever(statements)
     if not standing:
         return []
     # Of equals, max takes the first: the smallest key.
-    winner = max(standing, key=lambda cluster: strength(cluster, True))
-    against = [(cluster, True) for cluster in standing if cluster != winner]
-    against += [(winner, False)] if said(winner, False) else []
-    against.sort(key=lambda side: ([-part for part in strength(*side)], side[0] or "", not side[1]))
-    rivals = [Rival(cluster, affirmed, _votes(said(cluster, affirmed))) for cluster, affirmed in against]
+    winner = max(standing, key=lambda cluster: _strength(statements, cluster, True))
     fact = Episode(winner, min(_effective(s) for s in statements))
-    fact.rivals = _contest(_votes(said(winner, True)), rivals, len(statements))
+    _name_rivals(fact, statements)
     return [fact]
+
+
+def _name_rivals(fact: Episode, statements: list[Statement]) -> None:
+    """Name what speaks against a fact that never changes, when it is contested."""
+    winner = fact.cluster
+    against = [(cluster, True) for cluster in _standing_for_ever(statements) if cluster != winner]
+    against += [(winner, False)] if _said(statements, winner, False) else []
+    against.sort(
+        key=lambda side: ([-part for part in _strength(statements, *side)], side[0] or "", not side[1])
+    )
+    rivals = [
+        Rival(cluster, affirmed, _votes(_said(statements, cluster, affirmed)))
+        for cluster, affirmed in against
+    ]
+    fact.rivals = _contest(_votes(_said(statements, winner, True)), rivals, len(statements))
 
 
 # Which side each statement takes
@@ -543,10 +687,19 @@ def _covering(episodes: list[Episode], s: Statement) -> Episode | None:
     return None
 
 
+def _ordinals(episodes: list[Episode]) -> dict[int, int]:
+    """Return for each episode how many of its cluster there were before it."""
+    return {
+        id(episode): sum(earlier.cluster == episode.cluster for earlier in episodes[:number])
+        for number, episode in enumerate(episodes)
+    }
+
+
 def _facts(statements: list[Statement], episodes: list[Episode], horizon: int) -> list[Fact]:
     """Return the episodes as facts, each with the statements on its sides."""
     episodes = sorted(episodes, key=lambda e: (e.lo is not None, e.lo or 0))
     spoken_for = {i for e in episodes for i in e.opening | e.closing}
+    ordinals = _ordinals(episodes)
     facts: list[Fact] = []
     for episode in episodes:
         supporting = [s for s in statements if s.observation_id in episode.opening]
@@ -558,11 +711,12 @@ def _facts(statements: list[Statement], episodes: list[Episode], horizon: int) -
                 supporting.append(s)
             elif (s.affirmed and not _is_report(s)) or (s.cluster == episode.cluster and not _is_report(s)):
                 dissenting.append(s)
+        follower = episode.follower
         contested = bool(episode.rivals) and (episode.hi is None or episode.hi > horizon)
         facts.append(
             Fact(
                 cluster=episode.cluster,
-                ordinal=sum(earlier.cluster == episode.cluster for earlier in facts),
+                ordinal=ordinals[id(episode)],
                 lo=episode.lo,
                 hi=episode.hi,
                 reason=episode.reason,
@@ -574,6 +728,10 @@ def _facts(statements: list[Statement], episodes: list[Episode], horizon: int) -
                 supporting=frozenset(s.observation_id for s in supporting),
                 dissenting=frozenset(s.observation_id for s in dissenting),
                 closing=frozenset(episode.closing),
+                opened_by=episode.opened_by,
+                closed_by=episode.closed_by,
+                against=episode.against,
+                follower=None if follower is None else (follower.cluster, ordinals[id(follower)]),
             )
         )
     return facts
