@@ -155,7 +155,7 @@ def outcome(correction: Correction, outputs: Sequence[Output]) -> Fields:
             letter = _decode(output.value)
             raise Refused(letter["code"], letter["message"])
     events = [_decode(output.value) for output in outputs if output.topic in CHANGE_FEED]
-    links = [_decode(output.value) for output in outputs if output.topic is Topic.FACT_LINKS]
+    links = [_decode(output.value) for output in outputs if output.topic is Topic.FACT_LINKS and output.value]
     return told(correction.correction_id, correction.op, events=events, links=links)
 
 

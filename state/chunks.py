@@ -59,6 +59,8 @@ class Chunks:
     ) -> None:
         self._shelf = shelf
         self._name = name
+        self._ids = name + b"/i"
+        self._document_names = name + b"/d"
         self._discard = discard
         self.epoch = epoch
         self.epoch_now = epoch_now
@@ -144,16 +146,16 @@ class Chunks:
         self._shelf.delete(self._document_key(who))
 
     def _document_key(self, who: str) -> bytes:
-        return self._name + b"/d" + who.encode("utf-8")
+        return self._document_names + who.encode()
 
     def place_of(self, observation_id: str) -> tuple[Instant, Instant, str] | None:
         """Where a statement with this id was put, or None. It may have been taken away since."""
-        stored = self._shelf.get(self._name + b"/i" + observation_id.encode("utf-8"))
+        stored = self._shelf.get(self._ids + observation_id.encode())
         return None if stored is None else _decode_place(stored)
 
     def put_place(self, key: tuple[Instant, Instant, str]) -> None:
         """Remember where the statement with the id `key[2]` lies."""
-        self._shelf.put(self._name + b"/i" + key[2].encode("utf-8"), _encode(key))
+        self._shelf.put(self._ids + key[2].encode(), _encode(key))
 
 
 def saying_of(statement: Statement, cluster: str) -> Saying:

@@ -79,14 +79,16 @@ class LiveClaim(Strands):
         epoch: int,
         vectors: Mapping[str, bytes] | None = None,
         recluster: bool = False,
+        rebuild: bool = False,
     ) -> Outcome:
         """Take a batch in (`claim` is modified, as is the shelf) and say what changed.
 
         `epoch` rises with every batch; pieces written by a batch that did not reach the claim itself are
         recognised by it. `vectors` answer `wanted`, as far as they could be had; without them texts are
         clusters of their own and the claim says that it is degraded. With `recluster` texts are compared
-        again although nothing arrived, as far as that is due. A second delivery of the same batch changes
-        nothing and yields nothing.
+        again although nothing arrived, as far as that is due. With `rebuild` everything is derived anew from
+        what is left, and the claim waits for a sweep (`state.sweeping`). A second delivery of the same batch
+        changes nothing and yields nothing.
         """
         self.renew(shelf, epoch=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
@@ -95,13 +97,13 @@ class LiveClaim(Strands):
         for statement in arrivals:
             self._arrive(statement)
         due = recluster and (bool(vectors) or self.clustering.is_outdated())
-        if not self.added and not self.removed and not due:
+        if not self.added and not self.removed and not due and not rebuild:
             return Outcome([], self.duplicates, changed=tombstones_changed)
         self._delete_discarded()
         compared_by, was_degraded = self.claim.forms.model, bool(self.claim.forms.degraded)
         gone = [statement for _, statement in self.removed.values()]
         moved = self._enter_forms(gone, vectors or {})
-        moved = self._follow_settings() or moved
+        moved = self._follow_settings() or moved or rebuild
         moved = self._follow_decisions() or moved
         forms = self.claim.forms
         # Facts say what their texts were compared by, so all of them are told where that is another now.
@@ -112,6 +114,7 @@ class LiveClaim(Strands):
         self._move_horizons(gone)
         changes = self._rebuild(anew=anew) if moved or anew else self._fold(before)
         self.claim.epoch = epoch
+        self.claim.is_unswept = self.claim.is_unswept or rebuild
         arrived = [s.observation_id for key, s in self.added.items() if key not in self.removed]
         return Outcome(changes, self.duplicates, changed=True, arrived=arrived)
 
@@ -159,9 +162,15 @@ class LiveClaim(Strands):
         if applied is not None:
             return refused(decision, "correction_id_taken")
         facts = [known.fact for known in self.published().values()]
-        return resolve(decision, facts, self._form_of, self.claim.forms.cluster)
+        return resolve(decision, facts, self.form_of, self.claim.forms.cluster)
 
-    def _form_of(self, observation_id: str) -> str | None:
+    def may_have_held(self, observation_id: str, shelf: Shelf) -> bool:
+        """Whether an observation is here, or was and is taken back. Of the latter nothing more is known."""
+        self.renew(shelf, epoch=self.claim.epoch)
+        return observation_id in self.claim.retracted or self._stored(observation_id) is not None
+
+    def form_of(self, observation_id: str) -> str | None:
+        """The form of a statement that is stored, or None. Within one use."""
         stored = self._stored(observation_id)
         return None if stored is None else stored[1].form
 

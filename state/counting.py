@@ -45,12 +45,16 @@ class Counting:
                 place = statement.place
                 here.clear()
             who = voter(statement)
-            before = self.history.previous(statement)
-            is_new = (who, cluster, affirmed) not in here and (
-                before is None or (before < held.lo and not (supports and who in held.carried))
-            )
+            is_new = (who, cluster, affirmed) not in here and self._speaks_first(held, statement, supports)
             here.add((who, cluster, affirmed))
             yield statement, supports, is_new
+
+    def _speaks_first(self, held: OpenFact, statement: Statement, supports: bool) -> bool:
+        """Whether its document has not said this within the fact at an earlier place."""
+        before = self.history.previous(statement)
+        if before is None:
+            return True
+        return before < held.lo and not (supports and voter(statement) in held.carried)
 
     def _count(self, held: OpenFact, statements: Sequence[Statement]) -> None:
         """Enter statements within the fact's span into its counts (DESIGN 4.9)."""
@@ -63,6 +67,12 @@ class Counting:
                 held.dissented_by.append(statement.observation_id)
                 if len(held.dissented_by) > NAMED_MAX:
                     del held.dissented_by[0]
+
+    def _count_support(self, held: OpenFact, statement: Statement) -> None:
+        """As `_count` of one statement that affirms the fact: nothing else stands at its place."""
+        if statement.document is None or self._speaks_first(held, statement, True):
+            held.support += 1
+        enter_support(held, statement)
 
     def _carry(self, held: OpenFact, before: Sequence[Statement]) -> None:
         """Enter the live statements from before the fact that opened it when another had ended."""

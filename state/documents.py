@@ -81,10 +81,13 @@ class Document(msgspec.Struct, array_like=True):
 
     def previous(self, place: Place, side: Side) -> Instant | None:
         """Effective time of the newest saying for the side at an earlier place, or None."""
-        index = bisect_left(self.sayings, Saying(*place, "", "", False))
-        for saying in reversed(self.sayings[:index]):
-            if (saying.cluster, saying.affirmed) == side:
-                return saying.effective_at
+        if self.sayings and place_of(self.sayings[0]) < place:
+            index = bisect_left(self.sayings, Saying(*place, "", "", False))
+            for saying in reversed(self.sayings[:index]):
+                if (saying.cluster, saying.affirmed) == side:
+                    return saying.effective_at
+        if self.exact and not self.last:
+            return None
         cut = self.last.get(_name(*side))
         if not self.exact or (cut is not None and cut >= place):
             raise Incomplete

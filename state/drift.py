@@ -8,8 +8,8 @@ way, and the subject is then churning. Which change of a fact counts is `state.d
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -29,19 +29,6 @@ KEPT_MAX: Final = 256  # retired facts of one subject, the newest: bounds the ro
 def count_within(instants: Sequence[Instant], now: Instant) -> int:
     """How many of the sorted instants lie in (now − 30 days, now]."""
     return bisect_right(instants, now) - bisect_right(instants, Instant(now - WINDOW_MS))
-
-
-def first_unstable(instants: Iterable[Instant]) -> tuple[Instant, int] | None:
-    """The first instant at which the count rises above the limit, and the greatest count ever reached.
-
-    None where it never does.
-    """
-    ordered: list[Instant] = []
-    for instant in instants:
-        insort(ordered, instant)
-    counts = [(count_within(ordered, instant), instant) for instant in ordered]
-    over = [instant for count, instant in counts if count > UNSTABLE_ABOVE]
-    return (over[0], max(count for count, _ in counts)) if over else None
 
 
 # -- what is kept of a subject --------------------------------------------------------------

@@ -20,7 +20,7 @@ Key = tuple[Instant, Instant, str]
 
 def takes_part(statement: Statement) -> bool:
     """Whether a statement votes at all: not our own output, and not a late report of an end."""
-    return statement.votes and not statement.is_late_end
+    return statement.votes and (statement.valid_to is None or not statement.is_late_end)
 
 
 class Evidence:

@@ -137,7 +137,7 @@ def build(about: About, episode: Episode) -> Fact:
         hi_granularity=episode.hi.granularity if episode.hi else None,
         reason=episode.reason.value if episode.reason else None,
         contested=episode.contested,
-        rivals=tuple(_side_in_words(side, spelling) for side, spelling in episode.rivals),
+        rivals=tuple([_side_in_words(side, spelling) for side, spelling in episode.rivals]),
         support=episode.support,
         dissent=episode.dissent,
         observations=episode.observations,

@@ -23,7 +23,7 @@ from state.instants import Instant
 from state.majority import fold_never_changing
 from state.periods import Fold
 from state.policy import Policy
-from state.statements import Statement, order, position, voter
+from state.statements import Statement, order, position
 from state.strand import DOCUMENTS_IN_USE, Strand, StrandInUse
 from state.timeline import fold_all
 from state.withdrawn import Withdrawn
@@ -63,14 +63,12 @@ class Folding(StrandInUse):
             self._documents.clear()
         lowered = horizon < strand.horizon
         strand.horizon = horizon
-        if self.never_changes or any(s.votes and s.is_late_end and s.affirmed for s in added):
+        if self.never_changes or any(s.is_late_end and s.votes and s.affirmed for s in added):
             self.flatten()
         self._forget(removed)  # first: what comes under the same id may be the same saying
-        for statement in added:
-            if statement.document is not None and self.takes_side(statement):
-                saying = saying_of(statement, self.cluster(statement))
-                self._document(voter(statement)).add(saying, kept=KEPT_IN_USE)
-        changes = self._apply(added, removed, lowered=lowered)
+        in_order = not (removed or lowered or strand.is_flat) and self._is_in_order(added)
+        self._hear(added, all_documents=not in_order)
+        changes = self._fold_on(added) if in_order else self._apply(added, removed, lowered=lowered)
         strand.due_at = self._due_at()
         strand.epoch = self.chunks.epoch_now
         self.store()
@@ -79,13 +77,23 @@ class Folding(StrandInUse):
     def _apply(
         self, added: Sequence[Statement], removed: Sequence[Statement], *, lowered: bool
     ) -> list[Change]:
-        strand = self.strand
-        if strand.is_flat:
+        if self.strand.is_flat:
             return self._apply_flat(added, removed)
-        if not removed and not lowered and self._is_in_order(added):
-            self._tail.replace(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
-            return self._fold_on()
         return self._fold_again(added, removed, lowered=lowered)
+
+    def _hear(self, added: Sequence[Statement], *, all_documents: bool) -> None:
+        """Enter statements into what is at hand of their documents.
+
+        What arrives in order lies in the tail when it is folded, so a document that is not at hand is
+        read with it when it is first asked for: most are never asked for again.
+        """
+        for statement in added:
+            if statement.document is None or not self.takes_side(statement):
+                continue
+            name = (statement.source, statement.document)
+            document = self._document(name) if all_documents else self._documents.get(name)
+            if document is not None:
+                document.add(saying_of(statement, self.cluster(statement)), kept=KEPT_IN_USE)
 
     def _due_at(self) -> Instant | None:
         """When something that is already known happens next: an end, or a scheduled statement."""
@@ -100,9 +108,10 @@ class Folding(StrandInUse):
         at = self.strand.state.at
         return all(position(statement) > at for statement in added)
 
-    def _fold_on(self) -> list[Change]:
+    def _fold_on(self, added: Sequence[Statement]) -> list[Change]:
         """Fold what is new and publish the difference; the cost does not depend on the history."""
         strand = self.strand
+        self._tail.replace(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
         fresh = self._fold_tail()
         changes = self._publish(dict(strand.live), fresh)
         self._seal()
@@ -129,6 +138,8 @@ class Folding(StrandInUse):
 
     def _scheduled(self) -> list[tuple[Instant, list[Statement]]]:
         left = self.tail[self.strand.n_folded :]
+        if not left:
+            return []
         return [(at, list(members)) for at, members in groupby(left, key=position)]
 
     # -- what is published ------------------------------------------------------------------

@@ -143,13 +143,15 @@ class LiveAssertions:
         Unlike a retract it also takes them out of the past. Decisions stay; they are words of the decider.
         """
         changed: dict[AssertionId, None] = {}
+        is_touched = False
         for number, row in enumerate(self._rows):
             if isinstance(row, Said) and is_forgotten(row.statement):
+                is_touched = True  # also one that was taken back before and belongs to no assertion
                 held = self._book.said_in(row.statement.observation_id)
                 if held is not None:
                     changed[held.assertion_id] = None
                 self._rows[number] = TakenBack(row.statement.observation_id, at)
-        if changed:
+        if is_touched:
             self._rebuild()
             self._stored = store(self._rows, self._stored, shelf, self._prefix, n_unchanged=0)
         return Applied(stored=self._stored, links=[], changed=list(changed), refusals=[])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from state.corrections import Forget, Invalidate, Relate, Supersede
+from state.forgotten import Redacted, Sweep
 from state.identity import ClaimId
 from state.instants import Instant
 from state.statements import Statement
@@ -53,4 +54,4 @@ class Recluster(msgspec.Struct, frozen=True, kw_only=True, tag="recluster", omit
     predicate: str
 
 
-Usable = Observation | Retract | Recluster | Supersede | Invalidate | Relate | Forget
+Usable = Observation | Retract | Recluster | Supersede | Invalidate | Relate | Forget | Sweep | Redacted

@@ -79,7 +79,7 @@ class Fold(Keeping):
         assert held is not None
         self.state.at = at
         self._cast(held.cluster, statement)
-        self._count(held, (statement,))
+        self._count_support(held, statement)
 
     def advance(self, before: Instant) -> None:
         """Fold the ends that come before an instant."""

@@ -94,7 +94,7 @@ class Refolding(Folding):
             if statement.document is None or not self.takes_side(statement):
                 continue
             who, saying = voter(statement), saying_of(statement, self.cluster(statement))
-            document = self._document(who)
+            document = self._document((statement.source, statement.document))
             if document.cut_at is not None:
                 document = self._whole_document(who)
             if saying not in document.sayings:

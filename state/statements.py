@@ -16,6 +16,9 @@ from state.instants import Instant
 Place = tuple[Instant, Instant]
 """(effective time, observed_at): what "later", "latest" and "newest" mean everywhere in the fold."""
 
+DocumentName = tuple[str | None, str]
+"""(source, document): names a document within its claim."""
+
 Spelling = str | int | float | bool
 """An object as its source wrote it."""
 
@@ -65,15 +68,13 @@ class Statement(msgspec.Struct, frozen=True, gc=False, array_like=True, kw_only=
     @property
     def is_late_end(self) -> bool:
         """True for a statement that only says when something ended, said afterwards (DESIGN 4.6)."""
-        return self.valid_from is None and self.valid_to is not None and self.observed_at >= self.valid_to
+        return self.valid_to is not None and self.valid_from is None and self.observed_at >= self.valid_to
 
 
 def position(statement: Statement) -> Instant:
     """The instant at which the fold meets a statement: its effective time, or the end that it reports."""
-    if statement.is_late_end:
-        assert statement.valid_to is not None
-        return statement.valid_to
-    return statement.effective_at
+    end = statement.valid_to
+    return end if end is not None and statement.is_late_end else statement.effective_at
 
 
 def order(statement: Statement) -> tuple[Instant, Instant, str]:
@@ -89,13 +90,16 @@ def voter(statement: Statement) -> str:
     """
     if statement.document is None:
         return "o" + statement.observation_id
-    source = statement.source
-    if source is None:
-        return "d:" + statement.document
-    return f"d{len(source)}:{source}{statement.document}"
+    return voter_of((statement.source, statement.document))
 
 
-def document_of(who: str) -> tuple[str | None, str]:
+def voter_of(name: DocumentName) -> str:
+    """The voter that a document is."""
+    source, document = name
+    return "d:" + document if source is None else f"d{len(source)}:{source}{document}"
+
+
+def document_of(who: str) -> DocumentName:
     """Source and document of a voter that is a document."""
     length, _, rest = who[1:].partition(":")
     if not length:

@@ -34,6 +34,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     a strand has something coming. `retracted` are ids that count as never said, whether they have
     arrived or not. `forms` are what its objects are called, and which of them mean the same. `discarded`
     are keys of pieces that nothing points to any more. `closings` are what decisions closed.
+    `is_unswept`: something was forgotten, and what the claim before needed is still there (`state.sweeping`).
     """
 
     format: int = STORED_FORMAT
@@ -53,6 +54,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     forms: Forms = msgspec.field(default_factory=Forms)
     discarded: list[bytes] = []
     closings: list[Closing] = []
+    is_unswept: bool = False
 
 
 class StoredFormatUnknown(FactdriftError):

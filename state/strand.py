@@ -25,7 +25,17 @@ from state.history import distinct
 from state.identity import FactId
 from state.instants import Instant
 from state.late import Adjustment
-from state.statements import ObservationId, Place, Statement, document_of, order, position, voter
+from state.statements import (
+    DocumentName,
+    ObservationId,
+    Place,
+    Statement,
+    document_of,
+    order,
+    position,
+    voter,
+    voter_of,
+)
 from state.tail import Marks, Segment, Tail
 
 
@@ -87,7 +97,7 @@ class StrandInUse:
         strand.base = b""
         self.tail = self._tail.statements
         self.set_clusters(None, has_aside=False)
-        self._documents: dict[str, Document] = {}
+        self._documents: dict[DocumentName, Document] = {}
         self._whole: dict[str, Document] = {}
 
     def set_clusters(
@@ -141,28 +151,39 @@ class StrandInUse:
 
     def previous(self, statement: Statement) -> Instant | None:
         """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
+        if statement.document is None:
+            return None
+        name = (statement.source, statement.document)
+        if name not in self._documents and self._speaks_once(name, statement):
+            return None
         side = (self.cluster(statement), statement.affirmed)
         place = statement.place
-        who = voter(statement)
         try:
-            return self._document(who).previous(place, side)
+            return self._document(name).previous(place, side)
         except Incomplete:
-            return self._whole_document(who).previous(place, side)
+            return self._whole_document(voter(statement)).previous(place, side)
+
+    def _speaks_once(self, name: DocumentName, statement: Statement) -> bool:
+        """Whether a document says nothing else in all of the evidence: the usual case, and no entry for it."""
+        said = self._tail.said_by(name)
+        if len(said) != 1 or said[0] is not statement:
+            return False
+        return self.strand.n_chunks == 0 or self.chunks.document(voter_of(name)) is None
 
     def began(self, who: str, side: Side, place: Place) -> Instant:
         """Since when the document, at `place`, says this without having said anything else in between."""
         try:
-            return self._document(who).began_at(side, place)
+            return self._document(document_of(who)).began_at(side, place)
         except Incomplete:
             return self._whole_document(who).began_at(side, place)
 
-    def _document(self, who: str) -> Document:
+    def _document(self, name: DocumentName) -> Document:
         """What a document has said in all of the evidence."""
-        found = self._documents.get(who)
+        found = self._documents.get(name)
         if found is None:
-            found = self.chunks.document(who) if self.strand.n_chunks else None
-            found = self._documents[who] = found or Document()
-            for statement in self._tail.said_by(document_of(who)):
+            found = self.chunks.document(voter_of(name)) if self.strand.n_chunks else None
+            found = self._documents[name] = found or Document()
+            for statement in self._tail.said_by(name):
                 if self.takes_side(statement):
                     found.add(saying_of(statement, self.cluster(statement)), kept=KEPT_IN_USE)
         return found
@@ -261,7 +282,7 @@ class StrandInUse:
             if statement.document is not None and self.takes_side(statement):
                 who = voter(statement)
                 saying = saying_of(statement, self.cluster(statement))
-                self._document(who).remove(saying)
+                self._document(document_of(who)).remove(saying)
                 stored = self.chunks.document(who)
                 if stored is not None:
                     stored.remove(saying)

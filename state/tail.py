@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from state.instants import Instant
-from state.statements import ObservationId, Statement
+from state.statements import DocumentName, ObservationId, Statement
 
 INLINE_MAX: Final = 8  # statements; more: fewer keys, and a larger value for every batch to write
 STATEMENTS: Final = b"/t"
@@ -55,7 +55,7 @@ class Tail:
         stored = [blob for segment in segments for blob in self._read(segment)]
         self.statements = [_decode_statement(blob) for blob in (*stored, *inline)]
         self.by_id = {statement.observation_id: statement for statement in self.statements}
-        self._said: dict[tuple[str | None, str], list[Statement]] = {}
+        self._said: dict[DocumentName, list[Statement]] = {}
         for statement in self.statements:
             self._note(statement)
 
@@ -67,7 +67,7 @@ class Tail:
         """The statement with this id, or None."""
         return self.by_id.get(observation_id)
 
-    def said_by(self, document: tuple[str | None, str]) -> Sequence[Statement]:
+    def said_by(self, document: DocumentName) -> Sequence[Statement]:
         """What a document, by its source and name, says in the tail."""
         return self._said.get(document, ())
 

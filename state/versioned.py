@@ -46,6 +46,14 @@ def with_version(stored: bytes | None, value: bytes, *, epoch: int, epoch_now: i
     return _encode((epoch_now, value, epoch_before, before))
 
 
+def alone(stored: bytes, epoch: int) -> bytes:
+    """What is read at an epoch, with no version before it: for what must not be kept any longer."""
+    held = _decode(stored)
+    if held.epoch <= epoch:
+        return _encode((held.epoch, held.value, -1, b""))
+    return _encode((held.epoch_before, held.before, -1, b""))
+
+
 def is_versioned(stored: bytes) -> bool:
     """Whether a piece has this form; releases with format 1 of claims stored strands without it."""
     try:

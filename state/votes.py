@@ -120,12 +120,14 @@ def seats(sides: Sequence[Sequence[Vote]], window: int) -> list[int]:
     places = sorted((vote.place for votes in sides for vote in votes), reverse=True)
     edge = places[window - 1]
     left = window
-    found = []
+    found: list[tuple[int, int]] = []
     for votes in sides:
-        above = sum(vote.place > edge for vote in votes)
+        above = at_edge = 0
+        for vote in votes:
+            if vote.place > edge:
+                above += 1
+            elif vote.place == edge:
+                at_edge += 1
         left -= above
-        found.append(above)
-    return [
-        above + min(left, sum(vote.place == edge for vote in votes))
-        for above, votes in zip(found, sides, strict=True)
-    ]
+        found.append((above, at_edge))
+    return [above + min(left, at_edge) for above, at_edge in found]

@@ -37,7 +37,7 @@ class Voting(Counting):
         if self.policy.by_cycle and statement.cycle > state.cycle:
             state.cycle = statement.cycle
             clear_votes(state.clusters.values())
-        affirmed, place = statement.affirmed, statement.place
+        affirmed, place = statement.affirmed, (statement.effective_at, statement.observed_at)
         who, ends_at = voter(statement), statement.valid_to
         if statement.cycle == state.cycle or not self.policy.by_cycle:
             cast(found, affirmed, Vote(place, who, ends_at), self.policy.window)
@@ -154,15 +154,36 @@ class Voting(Counting):
         """Say whether the open fact is contested now, and by whom, on its episode."""
         held = self.state.open
         assert held is not None
+        own = newest(self.state.clusters[held.cluster], True, self.policy.window)
+        if self._fill_window(held, own):
+            return
         rivals = self._rivals(held)
         if not rivals:
             return
-        own = newest(self.state.clusters[held.cluster], True, self.policy.window)
         n_own, *n_against = seats((own, *(votes for _, votes in rivals)), self.policy.window)
         against = sum(n_against)
         episode.contested = against * 100 > self.policy.contested_above * (n_own + against)
         if episode.contested:
             episode.rivals = [(side, self.state.clusters[side[0]].spelling) for side, _ in rivals]
+
+    def _fill_window(self, held: OpenFact, own: Sequence[Vote]) -> bool:
+        """Whether a window of the fact's own votes is newer than every other vote.
+
+        Then no rival has a seat (`state.votes.seats`), so the fact is not contested, whoever rivals it.
+        """
+        window = self.policy.window
+        if len(own) < window:
+            return False
+        state, edge = self.state, own[-window].place
+        for name in state.recent:
+            cluster = state.clusters[name]
+            if name == held.cluster:
+                votes, bounded = cluster.denied, cluster.bounded_denied
+            else:
+                votes, bounded = cluster.affirmed, cluster.bounded_affirmed
+            if bounded or (votes and votes[-1].place >= edge):
+                return False
+        return True
 
 
 def rank(cluster: Cluster, affirmed: bool, votes: Sequence[Vote]) -> tuple[int, int, int, str, bool]:

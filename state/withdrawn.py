@@ -14,8 +14,11 @@ from state.changes import Published
 from state.identity import FactId
 from state.shelf import Shelf
 
-_encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(Published).decode
+FACTS: Final = b"/w"
+"""Between the id of the claim and that of the fact."""
+
+encode: Final = msgspec.msgpack.Encoder().encode
+decode: Final = msgspec.msgpack.Decoder(Published).decode
 
 
 class Withdrawn:
@@ -40,11 +43,11 @@ class Withdrawn:
         if handed is not None:
             return handed
         stored = self.shelf.get(self._key(fact_id))
-        return None if stored is None else _decode(stored)
+        return None if stored is None else decode(stored)
 
     def keep(self, published: Published) -> None:
         """Remember a fact that was withdrawn."""
-        self.shelf.put(self._key(published.fact.fact_id), _encode(published))
+        self.shelf.put(self._key(published.fact.fact_id), encode(published))
 
     def _key(self, fact_id: FactId) -> bytes:
-        return self._prefix + b"/w" + fact_id.encode("ascii")
+        return self._prefix + FACTS + fact_id.encode("ascii")

@@ -7,7 +7,7 @@ the agent knows neither.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -35,7 +35,10 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Output(msgspec.Struct, frozen=True):
-    """One record to be written. Without `partition` the key decides, as in Java's default partitioner."""
+    """One record to be written. Without `partition` the key decides, as in Java's default partitioner.
+
+    An empty value, on a compacted topic, says that nothing is kept of the key.
+    """
 
     topic: Topic
     key: bytes | None
@@ -55,11 +58,13 @@ class Write(msgspec.Struct, frozen=True):
 class Effects:
     """What a handler wants to happen, all of it or nothing of it.
 
-    A host that cannot write all tables at once makes them durable by the agent's stages.
+    A host that cannot write all tables at once makes them durable by the agent's stages. With `reclaim` what
+    is deleted is to leave the disk as well, once it is durable: somebody asked for it to be forgotten.
     """
 
     writes: list[Write] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
+    reclaim: bool = False
 
 
 class State(Protocol):
@@ -70,6 +75,10 @@ class State(Protocol):
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """The stored value, or None."""
+        ...
+
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
         ...
 
     def applied(self, table: str, key: bytes, record: Record) -> bool:
@@ -98,6 +107,13 @@ class Tables:
         if changes is not None and key in changes:
             return changes[key]
         return self._state.get(table, key)
+
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, as of now, in order of the key."""
+        changes = self._changes.get(table, {})
+        found = {key: value for key, value in self._state.scan(table, prefix) if key not in changes}
+        found |= {k: value for k, value in changes.items() if value is not None and k.startswith(prefix)}
+        yield from sorted(found.items())
 
     def put(self, table: str, key: bytes, value: bytes | None) -> None:
         """Write a key; None deletes it."""

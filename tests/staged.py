@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agents import composition
@@ -39,6 +39,11 @@ class Tables:
         """The value of a key, or None."""
         found = self._held.get((table, key))
         return None if found is None else found[1]
+
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
+        found = ((k, v) for (name, k), (_, v) in self._held.items() if name == table and k.startswith(prefix))
+        yield from sorted(found)
 
     def applied(self, table: str, key: bytes, record: Record) -> bool:
         """Whether the key holds the record, where the host stamps values."""

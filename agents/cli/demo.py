@@ -16,8 +16,7 @@ from agents import composition
 from agents.cli.output import Json, bytes_progress, out, table, write_json
 from agents.cli.replay import Data, data_folder
 from agents.replay import UnreadableFile, events, fact_lines, now_of, records, replay
-from state.drift import first_unstable
-from state.instants import Instant, format_instant, parse_instant
+from state.instants import format_instant
 from streams.settings import Settings
 from streams.topics import Topic
 
@@ -46,6 +45,7 @@ def command(
             now = now_of(host.store, composition.wall_clock())
             lines = fact_lines(host.store, now=now)
             log = events(host.store)
+            alerts = [msgspec.json.decode(r.value) for r in records(host.store, Topic.DRIFT_ALERTS)]
             letters = [msgspec.json.decode(r.value) for r in records(host.store, Topic.DEAD_LETTERS)]
         finally:
             host.store.close()
@@ -54,7 +54,7 @@ def command(
         "applied": report.n_applied,
         "now": format_instant(now),
         "changed_most": changed_most(lines),
-        "unstable": unstable(log),
+        "drift": drift_of(alerts),
         "contested": [line for line in lines if line["state"] == "contested"],
         "retired": [e for e in log if e["event"] == "fact-invalidated" and e["reason"] != "withdrawn"],
         "dead_letters": letters,
@@ -94,30 +94,12 @@ def changed_most(lines: Sequence[Line]) -> list[list[Line]]:
     return capital + [facts for facts in kept if facts not in capital]
 
 
-def unstable(log: Iterable[Line]) -> list[dict[str, Any]]:
-    """Subjects with more than four declared facts retired within thirty days, with the causes."""
-    causes: dict[tuple[str, str], list[Line]] = defaultdict(list)
-    for event in log:
-        if event["event"] == "fact-invalidated" and event["reason"] != "withdrawn" and event["declared"]:
-            causes[(event["namespace"], event["subject"])].append(event)
-    found = []
-    for (namespace, subject), retired in sorted(causes.items()):
-        dated = [
-            (Instant(parse_instant(e["decided_observed_at"])), e) for e in retired if e["decided_observed_at"]
-        ]
-        reached = first_unstable(at for at, _ in dated)
-        if reached is not None:
-            dated.sort(key=lambda item: item[0])
-            found.append(
-                {
-                    "namespace": namespace,
-                    "subject": subject,
-                    "unstable_at": format_instant(reached[0]),
-                    "most_in_30_days": reached[1],
-                    "retired": [event for _, event in dated],
-                }
-            )
-    return found
+def drift_of(alerts: Iterable[Line]) -> list[list[Line]]:
+    """The alerts of each subject that was once unstable, in the order in which they were given."""
+    by_subject: dict[tuple[str, str], list[Line]] = defaultdict(list)
+    for alert in alerts:
+        by_subject[(alert["namespace"], alert["subject"])].append(alert)
+    return [given for _, given in sorted(by_subject.items()) if any(a["signal"] == "unstable" for a in given)]
 
 
 # -- telling it -----------------------------------------------------------------------------
@@ -160,21 +142,8 @@ def tell(story: dict[str, Any]) -> None:
                 [(f["object"], span(f), f["state"], f["reason"], f["support"], f["dissent"]) for f in facts],
             )
         )
-    for entity in story["unstable"]:
-        _heading(
-            f"Looks unstable: {entity['subject']} — {entity['most_in_30_days']} facts retired within 30 days "
-            f"(more than 4 since {entity['unstable_at'][:10]})"
-        )
-        out.print(
-            table(
-                "Its retirements",
-                ("decided", "predicate", "value", "reason", "by"),
-                [
-                    (e["decided_observed_at"][:10], e["predicate"], e["object"], e["reason"], e["votes"])
-                    for e in entity["retired"]
-                ],
-            )
-        )
+    for alerts in story["drift"]:
+        _tell_drift(alerts)
     _heading("Contested: open, but over 40 % of the newest votes say otherwise")
     out.print(
         table(
@@ -207,3 +176,26 @@ def tell(story: dict[str, Any]) -> None:
             [(d["code"], d["raw"][:44] + "…", d["message"]) for d in story["dead_letters"]],
         )
     )
+
+
+def _tell_drift(alerts: list[Line]) -> None:
+    """What was said of one subject while it was in flux, and its causes."""
+    unstable = next(alert for alert in alerts if alert["signal"] == "unstable")
+    looks = f", which looks like a {unstable['looks_like']}" if unstable["looks_like"] else ""
+    _heading(
+        f"Unstable: {unstable['subject']} from {unstable['since'][:10]} on, with {unstable['count']} facts "
+        f"retired within 30 days{looks}"
+    )
+    out.print(
+        table(
+            "Its retirements by then",
+            ("decided", "predicate", "value", "reason", "votes"),
+            [
+                (c["decided_observed_at"][:10], c["predicate"], c["object"], c["reason"], c["votes"])
+                for c in unstable["causes"]
+            ],
+        )
+    )
+    later = [f"{alert['signal']} on {alert['now'][:10]}" for alert in alerts if alert is not unstable]
+    if later:
+        out.print(Text(f"Then {', '.join(later)}."))

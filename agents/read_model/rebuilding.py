@@ -12,7 +12,7 @@ again, with the next one.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -114,6 +114,9 @@ class _Tables:
 
     def get(self, table: str, key: bytes) -> bytes | None:
         return self._store.get(self._name(table), key)
+
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return self._store.items(self._name(table), prefix)
 
     def applied(self, _table: str, _key: bytes, _record: Record) -> bool:
         return False

@@ -6,7 +6,7 @@ same transaction, until nothing is unread. Holds no business logic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from state.instants import Instant
@@ -33,6 +33,10 @@ class EmbeddedState:
     def get(self, table: str, key: bytes) -> bytes | None:
         """The stored value of a key, or None."""
         return self._store.get(table, key)
+
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
+        return self._store.items(table, prefix)
 
     def applied(self, _table: str, _key: bytes, _record: Record) -> bool:
         """False: a record's offset moves in the transaction that applies it."""

@@ -142,12 +142,24 @@ class EmbeddedStore:
         partition: Partition,
         items: Sequence[tuple[bytes | None, bytes, Instant]],
     ) -> None:
-        """Write (key, value, recorded_at) records; on a compacted topic only the latest of a key is kept."""
+        """Write (key, value, recorded_at) records; on a compacted topic only the latest of a key is kept.
+
+        There an empty value leaves nothing of the key.
+        """
         if SPEC_OF[topic].compacted:
+            latest = {key or b"": (value, recorded_at) for key, value, recorded_at in items}
+            self._db.executemany(
+                "DELETE FROM latest WHERE topic = ? AND key = ?",
+                [(topic.value, key) for key, (value, _) in latest.items() if not value],
+            )
             self._db.executemany(
                 "INSERT INTO latest VALUES (?, ?, ?, ?) ON CONFLICT (topic, key) DO UPDATE "
                 "SET value = excluded.value, recorded_at = excluded.recorded_at",
-                [(topic.value, key or b"", value, recorded_at) for key, value, recorded_at in items],
+                [
+                    (topic.value, key, value, recorded_at)
+                    for key, (value, recorded_at) in latest.items()
+                    if value
+                ],
             )
             return
         start = self.end(topic, partition)
@@ -198,9 +210,15 @@ class EmbeddedStore:
         ).fetchone()
         return found[0] if found else None
 
-    def items(self, table: str) -> Iterator[tuple[bytes, bytes]]:
-        """All (key, value) of a table, in order of the key."""
-        yield from self._db.execute("SELECT key, value FROM tables WHERE name = ? ORDER BY key", (table,))
+    def items(self, table: str, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) of a table, those whose key begins with `prefix`, in order of the key."""
+        rows = self._db.execute(
+            "SELECT key, value FROM tables WHERE name = ? AND key >= ? ORDER BY key", (table, prefix)
+        )
+        for key, value in rows:
+            if not key.startswith(prefix):
+                return
+            yield key, value
 
     def write(self, writes: Iterable[Write]) -> None:
         """Apply changes of tables. Of several changes of one key the last one counts."""

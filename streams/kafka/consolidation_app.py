@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import faust
@@ -53,6 +53,10 @@ class PartitionState:
     def get(self, table: str, key: bytes) -> bytes | None:
         """The stored value, or None."""
         return self._tables[table].read(self._partition, key)
+
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
+        return self._tables[table].scan(self._partition, prefix)
 
     def applied(self, table: str, key: bytes, record: Record) -> bool:
         """Whether this key already holds what the record did; then its outputs are durable too."""
@@ -173,6 +177,8 @@ class ConsolidationApp(faust.App):
         for stage in by_stage(effects.writes, self._agent.stages, record.offset):
             self._check_ownership(message)
             await self._write_stage(record.partition, stage)  # 3, 4
+        if effects.reclaim:
+            await asyncio.to_thread(self._reclaim, record.partition)
         self._check_ownership(message)
         self.ordered_consumer.mark_done(message.tp, record.offset + 1)  # 5
         self.metrics.handled(self._agent.name, [record], effects.outputs)
@@ -202,6 +208,11 @@ class ConsolidationApp(faust.App):
             logged_offset = max(batch.last_offset for batch in sent[name])
             self._stamped[name].keep_changes(partition, changes, logged_offset)
         failpoints.reach(failpoints.TABLE_WRITTEN)
+
+    def _reclaim(self, partition: int) -> None:
+        """Let what is deleted leave the disk of this machine. A crash before or in it does it again."""
+        for table in self._stamped.values():
+            table.compact(partition)
 
     async def _send_outputs(self, partition: int, effects: Effects) -> None:
         producer = self.producers.of(partition)

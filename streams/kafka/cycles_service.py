@@ -64,6 +64,10 @@ class SingleTables:
         """The value of a key, or None."""
         return self._tables[table].get(key)
 
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
+        yield from sorted((k, value) for k, value in self._tables[table].items() if k.startswith(prefix))
+
     def applied(self, _table: str, _key: bytes, _record: Record) -> bool:
         """False: these agents know by themselves what they have taken in."""
         return False

@@ -46,6 +46,10 @@ class NoTables:
         """There is nothing to get."""
         raise LookupError(f"{table} is not declared; an agent of intake has no tables")
 
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """There is nothing to scan."""
+        raise LookupError(f"{table} is not declared; an agent of intake has no tables")
+
     def applied(self, _table: str, _key: bytes, _record: Record) -> bool:
         """Nothing is remembered."""
         return False

@@ -116,10 +116,10 @@ class Producer:
         for output in outputs:
             if output.partition is None:
                 name = topic_name(self._kafka, output.topic)
-                await self.send(name, key=output.key, value=output.value, partition=None)
+                await self.send(name, key=output.key, value=output.value or None, partition=None)
             else:
                 place = (output.topic, int(output.partition))
-                together.setdefault(place, []).append((output.key, output.value))
+                together.setdefault(place, []).append((output.key, output.value or None))
         for (topic, partition), records in together.items():
             await self.send_all(topic_name(self._kafka, topic), records, partition=partition)
 

@@ -8,11 +8,20 @@ nothing of Kafka and nothing of what a value means.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict, WriteBatch
+from rocksdict import (
+    AccessType,
+    BlockBasedOptions,
+    BottommostLevelCompaction,
+    Cache,
+    CompactOptions,
+    Options,
+    Rdict,
+    WriteBatch,
+)
 
 _OFFSET_KEY: Final = b"\x00offset"  # no key of a table begins with a zero byte
 _MIB: Final = 1024 * 1024
@@ -31,6 +40,14 @@ class PartitionStore(Protocol):
 
     def get(self, key: bytes) -> bytes | None:
         """The value of a key, or None."""
+        ...
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
+        ...
+
+    def compact(self) -> None:
+        """Rewrite the files, so that none holds what was deleted or overwritten any more."""
         ...
 
     def write(self, changes: Mapping[bytes, bytes | None], offset: int) -> None:
@@ -60,6 +77,13 @@ class MemoryStore:
     def get(self, key: bytes) -> bytes | None:
         """The value of a key, or None."""
         return self._values.get(key)
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
+        yield from sorted((key, value) for key, value in self._values.items() if key.startswith(prefix))
+
+    def compact(self) -> None:
+        """There are no files."""
 
     def write(self, changes: Mapping[bytes, bytes | None], offset: int) -> None:
         """Apply changes (None deletes) and move the offset."""
@@ -100,6 +124,21 @@ class RocksStore:
         """The value of a key, or None."""
         found: bytes | None = self._db.get(key)
         return found
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All (key, value) whose key begins with `prefix`, in order of the key."""
+        for key, value in self._db.items(from_key=prefix or None):
+            if not key.startswith(prefix):
+                return
+            if key != _OFFSET_KEY:
+                yield key, value
+
+    def compact(self) -> None:
+        """Rewrite all files: also those of the last level, which RocksDB would leave as they are."""
+        self._db.flush()
+        options = CompactOptions()
+        options.set_bottommost_level_compaction(BottommostLevelCompaction.force())
+        self._db.compact_range(None, None, options)
 
     def write(self, changes: Mapping[bytes, bytes | None], offset: int) -> None:
         """Apply changes (None deletes) and move the offset, in one step."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import faust
@@ -139,6 +139,15 @@ class StampedTable(faust.Table[bytes, bytes]):
         """The agent's own bytes under a key, or None."""
         stored = self.stamped.partition(partition).get(key)
         return None if stored is None else payload_of(stored)
+
+    def scan(self, partition: int, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """All keys that begin with `prefix`, with the agent's own bytes, in order of the key."""
+        for key, stored in self.stamped.partition(partition).scan(prefix):
+            yield key, payload_of(stored)
+
+    def compact(self, partition: int) -> None:
+        """Let what was deleted or overwritten leave this machine's disk."""
+        self.stamped.partition(partition).compact()
 
     def applied(self, partition: int, key: bytes, offset: int) -> bool:
         """Whether the key already holds the source record at `offset`."""

@@ -46,6 +46,9 @@ class Stamped:
     def get(self, table: str, key: bytes) -> bytes | None:
         return self.held.get((table, key), (None, -1))[0]
 
+    def scan(self, table: str, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        raise NotImplementedError("drift scans nothing")
+
     def applied(self, table: str, key: bytes, record: Record) -> bool:
         return self.held.get((table, key), (None, -1))[1] >= record.offset
 

@@ -600,7 +600,7 @@ class Timeline:
                 previous.hi = end
             else:
                 lo = None if previous is None else previous.hi
-                against = mark(self.decisions, report.cluster, end - 1)
+                against = None if lo is None else mark(self.decisions, report.cluster, lo)
                 self.done.append(Episode(report.cluster, lo, end, "ended", against=against))
 
 

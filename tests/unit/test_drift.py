@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.drift import UNSTABLE_ABOVE, WINDOW_MS, count_within, first_unstable
+from state.drift import UNSTABLE_ABOVE, WINDOW_MS, count_within
 from state.instants import DAY_MS, Instant
 from tests.builders import day
 
@@ -62,12 +60,10 @@ IN_31_DAYS = instants(1, 8, 15, 22, 32)
 
 
 def test_f26_five_retirements_in_29_days_are_unstable_from_the_fifth_on() -> None:
-    assert first_unstable(IN_29_DAYS) == (day(30), 5)
     assert [count_within(IN_29_DAYS, now) for now in IN_29_DAYS] == [1, 2, 3, 4, 5]
 
 
 def test_f26_five_retirements_in_31_days_are_not() -> None:
-    assert first_unstable(IN_31_DAYS) is None
     assert max(count_within(IN_31_DAYS, day(number / 4)) for number in range(400)) == 4
 
 
@@ -76,32 +72,3 @@ def test_f26_five_retirements_and_31_quiet_days_end_with_an_empty_window() -> No
     assert count_within(IN_29_DAYS, day(59.99)) == 1
     assert count_within(IN_29_DAYS, day(60)) == 0
     assert count_within(IN_29_DAYS, day(61)) == 0
-
-
-@pytest.mark.parametrize(
-    ("days", "expected"),
-    [
-        ((), None),
-        ((1, 2, 3, 4), None),
-        ((1, 1, 1, 1), None),
-        ((1, 1, 1, 1, 1), (1, 5)),
-        ((1, 2, 3, 4, 30.999), (30.999, 5)),
-        ((1, 2, 3, 4, 31), None),
-        ((1, 2, 3, 4, 31, 31.5), (31.5, 5)),
-        ((1, 2, 3, 4, 5, 6, 7), (5, 7)),
-        ((1, 2, 3, 4, 5, 60, 61, 62, 63, 64, 65), (5, 6)),
-        ((1, 40, 80, 120, 160, 200), None),
-    ],
-)
-def test_unstable_is_the_first_instant_with_more_than_four_and_the_greatest_count(
-    days: tuple[float, ...], expected: tuple[float, int] | None
-) -> None:
-    found = first_unstable(instants(*days))
-
-    assert found == (None if expected is None else (day(expected[0]), expected[1]))
-
-
-@pytest.mark.parametrize("order", list(itertools.permutations(range(5)))[::7])
-def test_late_invalidations_count_where_they_belong(order: tuple[int, ...]) -> None:
-    assert first_unstable(IN_29_DAYS[i] for i in order) == (day(30), 5)
-    assert first_unstable(IN_31_DAYS[i] for i in order) is None
