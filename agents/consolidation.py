@@ -14,13 +14,17 @@ from typing import Final
 import msgspec
 import structlog
 
+from agents import forgetting
 from agents.deciding import decide, origin_of
-from agents.following import Folded, Follower, Touched
+from agents.following import Folded, Follower, Lost, Touched
+from agents.forgetting import FORGOTTEN_TABLE
 from state import stored_claim as claims
 from state.claim import Duplicate, LiveClaim, Outcome
-from state.corrections import Invalidate, Relate, Supersede
+from state.corrections import Forget, Invalidate, Relate, Supersede
 from state.cycles import Clock, Tick
+from state.episodes import Reason
 from state.facts import Fact
+from state.forgotten import Redacted, Sweep
 from state.identity import ClaimId
 from state.observations import Observation, Recluster, Retract
 from state.policy import Policy
@@ -29,6 +33,7 @@ from state.shelf import Shelf
 from state.similarity import Vectors, VectorsUnavailable
 from state.statements import Statement
 from state.stored_claim import Claim
+from state.sweeping import prefix_of
 from streams.codec import Batch, Entry, decode_batch
 from streams.host import Agent, Effects, Output, Record, State, Tables, Write
 from streams.keys import key, subject_key
@@ -52,13 +57,14 @@ class Subject(msgspec.Struct, array_like=True):
 
 
 class Arrivals(msgspec.Struct):
-    """What one batch brings for one claim."""
+    """What one batch brings for one claim. `forgets` are the ids whose words go, where any may be here."""
 
     about: tuple[str, str, str] | None = None
     statements: list[Statement] = []
     entries: dict[str, Entry] = {}
     retracted: list[str] = []
     recluster: bool = False
+    forgets: frozenset[str] | None = None
     decisions: list[Supersede | Invalidate] = []
 
 
@@ -92,6 +98,10 @@ class LiveClaims:
         if len(self._held) > LIVE_MAX:
             self._held.popitem(last=False)
 
+    def drop(self, table_key: bytes) -> None:
+        """Keep a claim no longer."""
+        self._held.pop(table_key, None)
+
 
 def consolidation(
     *,
@@ -118,6 +128,7 @@ def consolidation(
                 found = follower.follow(tables.kept, folded)
                 folded = replace(folded, outputs=[*folded.outputs, *found]) if found else folded
             effects.outputs.extend(folded.outputs)
+            effects.reclaim = effects.reclaim or folded.reclaims
             if folded.moved != folded.clock:
                 tables.kept.put(CLOCK_TABLE, CLOCK_KEY, _encode_clock(folded.moved))
         effects.writes.extend(tables.writes())
@@ -125,7 +136,7 @@ def consolidation(
 
     kept = [table for follower in followers for table in follower.tables if table not in early]
     between = (SUBJECTS_TABLE, PIECES_TABLE, *dict.fromkeys(kept))
-    stages = (tuple(early), between, (CLAIMS_TABLE, CLOCK_TABLE))
+    stages = ((FORGOTTEN_TABLE, *early), between, (CLAIMS_TABLE, CLOCK_TABLE))
     return Agent("consolidation", (Topic.BY_CLAIM,), tuple(stage for stage in stages if stage), apply)
 
 
@@ -165,6 +176,8 @@ class _Overlay:
         self.subjects: dict[bytes, Subject] = {}
         self.dirty_claims: set[bytes] = set()
         self.dirty_subjects: set[bytes] = set()
+        self._gone_claims: set[bytes] = set()
+        self._gone_subjects: set[bytes] = set()
 
     def applied(self, table: str, table_key: bytes, record: Record) -> bool:
         return self._state.applied(table, table_key, record)
@@ -191,6 +204,45 @@ class _Overlay:
             self.subjects[table_key] = Subject() if stored is None else _decode_subject(stored)
         return table_key, self.subjects[table_key]
 
+    def claims_of(self, namespace: str, subject: str) -> list[ClaimId]:
+        """The claims of a subject."""
+        return list(self.subject(namespace, subject)[1].claims)
+
+    def stored_claims(self) -> Iterator[Claim]:
+        """All claims of the partition: the long way."""
+        for table_key, stored in self._state.scan(CLAIMS_TABLE, b""):
+            if table_key not in self.claims:
+                yield claims.decode(stored)
+        yield from [live.claim for live in self.claims.values() if live is not None]
+
+    def piece_keys(self, claim: ClaimId) -> list[bytes]:
+        """The keys of all pieces of a claim, in order."""
+        prefix = prefix_of(claim)
+        changes = self.shelf.changes
+        found = {piece for piece, _ in self._state.scan(PIECES_TABLE, prefix) if piece not in changes}
+        found |= {p for p, value in changes.items() if value is not None and p.startswith(prefix)}
+        return sorted(found)
+
+    def keep_claim(self, claim: ClaimId) -> None:
+        """Store a claim that was changed."""
+        self.dirty_claims.add(claim.encode("ascii"))
+
+    def drop_claim(self, claim: ClaimId) -> None:
+        """Delete a claim. One that is begun anew in the same call is stored all the same."""
+        table_key = claim.encode("ascii")
+        self.claims[table_key] = None
+        self.dirty_claims.discard(table_key)
+        self._gone_claims.add(table_key)
+        self._held.drop(table_key)
+
+    def drop_subject(self, namespace: str, subject: str, record: Record) -> None:
+        """Delete the row of a subject, unless a later record has begun it anew."""
+        table_key = subject_key(namespace, subject)
+        if not self.applied(SUBJECTS_TABLE, table_key, record):
+            self.subjects[table_key] = Subject()
+            self.dirty_subjects.discard(table_key)
+            self._gone_subjects.add(table_key)
+
     def facts(self, namespace: str, subject: str) -> Iterator[tuple[Claim, Fact]]:
         """The open facts of a subject, each with its claim."""
         for claim_id in self.subject(namespace, subject)[1].claims:
@@ -215,6 +267,9 @@ class _Overlay:
             stored = claims.encode(live.claim)
             self._held.keep(table_key, stored, live)
             found.append(Write(CLAIMS_TABLE, table_key, stored))
+        found += [Write(CLAIMS_TABLE, gone, None) for gone in sorted(self._gone_claims - self.dirty_claims)]
+        gone_subjects = self._gone_subjects - self.dirty_subjects
+        found += [Write(SUBJECTS_TABLE, gone, None) for gone in sorted(gone_subjects)]
         return found + self.kept.writes()
 
 
@@ -222,6 +277,9 @@ def _consolidate(tables: _Overlay, record: Record) -> Folded:
     """Apply one internal record to every claim that it touches."""
     batch = decode_batch(record.value)
     clock = clock_of(tables.kept)
+    wish = forgetting.wish_of(batch)
+    if isinstance(wish, Sweep) or (wish is not None and wish.scope == "subject"):
+        return _forget_or_sweep(tables, record, batch, clock, wish)
     outputs: list[Output] = []
     open_claims: list[tuple[bytes, LiveClaim, Arrivals]] = []
     for claim_id, arrivals in _by_claim(tables, batch, clock).items():
@@ -240,18 +298,44 @@ def _consolidate(tables: _Overlay, record: Record) -> Folded:
         open_claims.append((table_key, live, arrivals))
     embedded = _embed(tables, open_claims)
     touched = []
+    lost: dict[ClaimId, Lost] = {}
     for (table_key, live, arrivals), vectors in zip(open_claims, embedded, strict=True):
         outcome = live.apply(
             arrivals.statements, arrivals.retracted, tables.shelf,
             epoch=record.offset, vectors=vectors, recluster=arrivals.recluster,
+            rebuild=arrivals.forgets is not None,
         )  # fmt: skip
         if outcome.changed:
             tables.dirty_claims.add(table_key)
         outputs.extend(_outputs(live.claim, outcome, arrivals, record, tables.policy, clock))
+        if arrivals.forgets is not None and isinstance(wish, Forget):
+            left, claim_id = forgetting.facts_left(live), live.claim.claim
+            outputs.extend(forgetting.fact_tombstones(tables, claim_id, left, record.partition))
+            lost[claim_id] = Lost(live.claim, arrivals.forgets, wish.source, left, wish.recorded_at)
         touched.append(
             Touched(live.claim, outcome.changes, arrivals.statements, arrivals.retracted, outcome.arrived)
         )
-    return Folded(record, batch, touched, clock, _moved(clock, batch), outputs, tables.facts, tables.evidence)
+    return Folded(
+        record, batch, touched, clock, _moved(clock, batch), outputs, tables.facts, tables.evidence, lost
+    )
+
+
+def _forget_or_sweep(
+    tables: _Overlay, record: Record, batch: Batch, clock: Clock, wish: Forget | Sweep
+) -> Folded:
+    """Forget a subject, or clear up after something was forgotten."""
+    if isinstance(wish, Sweep):
+        swept = forgetting.clear_up(tables, record, wish)
+        return Folded(
+            record, batch, (), clock, clock, (), tables.facts, tables.evidence, swept=swept, reclaims=True
+        )
+    version = tables.policy.version
+    outputs, touched, lost = forgetting.forget_subject(tables, record, wish, clock, version)
+    assert wish.subject is not None
+    about = (wish.namespace, wish.subject)
+    return Folded(
+        record, batch, touched, clock, clock, outputs, tables.facts, tables.evidence, lost, emptied=about
+    )
 
 
 def _embed(tables: _Overlay, touched: Sequence[tuple[bytes, LiveClaim, Arrivals]]) -> list[dict[str, bytes]]:
@@ -290,7 +374,13 @@ def _by_claim(tables: _Overlay, batch: Batch, clock: Clock) -> dict[ClaimId, Arr
             arrivals.statements.append(statement)
             arrivals.entries[usable.statement.content_hash] = entry
         elif isinstance(usable, Retract):
-            _retract(tables, usable, found)
+            assert usable.namespace is not None
+            assert usable.subject is not None
+            _retract(tables, usable.namespace, usable.subject, usable.observation_id, found)
+        elif isinstance(usable, Redacted) and usable.namespace and usable.subject and usable.observation_id:
+            _retract(tables, usable.namespace, usable.subject, usable.observation_id, found)
+        elif isinstance(usable, Forget):
+            _forget(tables, usable, found)
         elif isinstance(usable, Recluster):
             found.setdefault(usable.claim, Arrivals()).recluster = True
         elif isinstance(usable, Relate):
@@ -302,16 +392,28 @@ def _by_claim(tables: _Overlay, batch: Batch, clock: Clock) -> dict[ClaimId, Arr
     return found
 
 
-def _retract(tables: _Overlay, usable: Retract, found: dict[ClaimId, Arrivals]) -> None:
-    assert usable.namespace is not None
-    assert usable.subject is not None
-    table_key, subject = tables.subject(usable.namespace, usable.subject)
-    if usable.observation_id not in subject.retracted:
-        subject.retracted.append(usable.observation_id)
+def _retract(
+    tables: _Overlay, namespace: str, name: str, observation_id: str, found: dict[ClaimId, Arrivals]
+) -> None:
+    table_key, subject = tables.subject(namespace, name)
+    if observation_id not in subject.retracted:
+        subject.retracted.append(observation_id)
         tables.dirty_subjects.add(table_key)
     for claim_id in subject.claims:
-        found.setdefault(claim_id, Arrivals()).retracted.append(usable.observation_id)
+        found.setdefault(claim_id, Arrivals()).retracted.append(observation_id)
     # A claim of this subject that is new in this very batch gets the tombstone from the subject.
+
+
+def _forget(tables: _Overlay, usable: Forget, found: dict[ClaimId, Arrivals]) -> None:
+    """An observation, or all that a source said: retracts, and their words go."""
+    losing = forgetting.losing(tables, usable)
+    if usable.subject is not None and usable.observation_id is not None:
+        _retract(tables, usable.namespace, usable.subject, usable.observation_id, found)
+    for claim, ids in losing:
+        if usable.scope == "source":
+            for observation_id in ids:
+                _retract(tables, claim.namespace, claim.subject, observation_id, found)
+        found.setdefault(claim.claim, Arrivals()).forgets = frozenset(ids)
 
 
 def _new_claim(tables: _Overlay, claim_id: ClaimId, about: tuple[str, str, str]) -> Claim:
@@ -338,7 +440,8 @@ def _outputs(
     outputs: list[Output] = []
     record_key = subject_key(claim.namespace, claim.subject)
     bodies: dict[str, dict[str, object]] = {}
-    for change in outcome.changes:
+    for told in outcome.changes:
+        change = told if arrivals.forgets is None else forgetting.without_words(told, claim)
         body = bodies.get(change.fact.fact_id)
         if body is None:
             body = bodies[change.fact.fact_id] = fact_fields(
@@ -354,6 +457,8 @@ def _outputs(
         event = fact_event(change, body, position=record.position)
         outputs.append(Output(Topic(change.kind.value), record_key, event, record.partition))
     for fact_id, body in bodies.items():
+        if arrivals.forgets is not None and body["reason"] == Reason.WITHDRAWN:
+            continue  # nothing of it is kept (`forgetting.fact_tombstones`)
         outputs.append(Output(Topic.FACTS, key(fact_id), to_json(body), record.partition))
     outputs.extend(
         _duplicate_letter(claim, duplicate, arrivals, record, number)

@@ -160,7 +160,8 @@ def outcome(correction: Correction, outputs: Sequence[Output]) -> Fields:
 
 
 def told(correction_id: str, op: str, *, events: list[Fields], links: list[Fields]) -> Fields:
-    """The answer to a correction that was taken."""
+    """The answer to a correction that was taken; events in order of fact and version."""
+    events = sorted(events, key=lambda event: (event["fact_id"], event["version"]))
     return {
         "correction_id": correction_id,
         "op": op,

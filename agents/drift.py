@@ -8,15 +8,16 @@ projection (`streams.drift`), which decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import msgspec
 
 from agents.drift_watch import SHARDS, Shard, earliest, load, shard_of, watch_key
 from agents.following import Folded
-from state.drift import Entity, due, judge
-from state.drift_news import Bearing, News, news_of
+from state.drift import Alert, Entity, due, judge
+from state.drift_causes import AlertKind
+from state.drift_news import Bearing, News, cause_of, news_of
 from state.instants import Instant
 from streams.drift_wire import drift_alert
 from streams.host import Output, Record, Tables
@@ -51,6 +52,8 @@ class Drift:
     def follow(self, tables: Tables, folded: Folded) -> list[Output]:
         """Enter what the record retired; at a tick, judge whoever is due."""
         self._enter(tables, folded)
+        if folded.lost or folded.emptied:
+            return forget_drift(tables, folded)
         now = folded.moved.now
         return [] if folded.moved == folded.clock or now is None else self._tick(tables, folded, now)
 
@@ -127,6 +130,63 @@ class Drift:
         row.due = due(row.entity, now)
         tables.put(DRIFT_TABLE, row_key, _encode_row(row))
         return row
+
+
+def forget_drift(tables: Tables, folded: Folded) -> list[Output]:
+    """Take forgotten words out of the rows of subjects, and forgotten subjects out of the table.
+
+    One that is in flux is told to have come to rest, without its name, as somebody counts them.
+    """
+    for about in {(lost.claim.namespace, lost.claim.subject) for lost in folded.lost.values()}:
+        if about != folded.emptied:
+            _reword(tables, folded, *about)
+    return [] if folded.emptied is None else _drop(tables, folded, *folded.emptied)
+
+
+def _reword(tables: Tables, folded: Folded, namespace: str, name: str) -> None:
+    """Say what retired facts were by what is left of them, and spell the subject as these do."""
+    row_key = subject_key(namespace, name)
+    stored = tables.get(DRIFT_TABLE, row_key)
+    if stored is None or tables.applied(DRIFT_TABLE, row_key, folded.record):
+        return
+    row = _decode_row(stored)
+    facts = {i: fact for lost in folded.lost.values() for i, fact in lost.facts.items()}
+    for fact_id, held in list(row.entity.retirements.items()):
+        if fact_id in facts:
+            held.cause = cause_of(facts[fact_id])
+        elif held.cause.claim in folded.lost:
+            del row.entity.retirements[fact_id]
+    row.spelling = max((fact.subject for fact in facts.values()), default=name)
+    tables.put(DRIFT_TABLE, row_key, _encode_row(row))
+
+
+def _drop(tables: Tables, folded: Folded, namespace: str, name: str) -> list[Output]:
+    row_key, record = subject_key(namespace, name), folded.record
+    stored, outputs = tables.get(DRIFT_TABLE, row_key), []
+    if stored is not None and not tables.applied(DRIFT_TABLE, row_key, record):
+        row = _decode_row(stored)
+        for kind, since in _in_flux(row.entity):
+            event = drift_alert(
+                Alert(kind, since, []), namespace=namespace, name=name, spelling="", now=since, lifetime=0,
+                cycle=folded.clock.cycle, record=record,
+            )  # fmt: skip
+            outputs.append(Output(Topic.DRIFT_ALERTS, subject_key(namespace, ""), event, record.partition))
+        tables.put(DRIFT_TABLE, row_key, None)
+    shard_key = watch_key(shard_of(row_key))
+    held = tables.get(DRIFT_TABLE, shard_key)
+    if held is not None and not tables.applied(DRIFT_TABLE, shard_key, record):
+        shard = load(held)
+        shard.set(row_key, None)
+        shard.looked_at = [key for key in shard.looked_at if key != row_key]
+        tables.put(DRIFT_TABLE, shard_key, shard.dump())
+    return outputs
+
+
+def _in_flux(entity: Entity) -> Iterator[tuple[AlertKind, Instant]]:
+    if entity.unstable_since is not None:
+        yield AlertKind.STABLE, entity.unstable_since
+    if entity.churning_since is not None:
+        yield AlertKind.SETTLED, entity.churning_since
 
 
 def next_due(tables: Tables) -> Instant | None:

@@ -7,14 +7,15 @@ crash is the host's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from state.changes import Change
 from state.cycles import Clock
 from state.facts import Fact
-from state.identity import ClaimId
+from state.identity import ClaimId, FactId
+from state.instants import Instant
 from state.statements import ObservationId, Statement
 from state.stored_claim import Claim
 from streams.codec import Batch
@@ -37,6 +38,22 @@ class Touched:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """What a record makes forgotten of a claim (DESIGN 4.10).
+
+    `ids` are the observations that go, None where all of the claim does; `source` is whose they are, where
+    that was asked. `facts` are the claim's as they are without them, withdrawn ones left out. `at` is when
+    the log learnt of the wish.
+    """
+
+    claim: Claim
+    ids: frozenset[str] | None
+    source: str | None
+    facts: Mapping[FactId, Fact]
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """One internal record and what it did.
 
@@ -44,7 +61,9 @@ class Folded:
     record is a tick that was not read before. `outputs` is what was published for the record so far, by
     the fold and by the followers before. `facts` gives the open facts of a subject (namespace, normal
     form), each with its claim, as they are after the record. `evidence` gives all statements of a claim
-    that the record touched: the long way.
+    that the record touched: the long way. `lost` is what the record makes forgotten, by claim; `emptied` the
+    subject (namespace, normal form) that it makes forgotten as a whole; `swept` are claims of which nothing
+    older than what is stored now is needed any more. `reclaims`: what is deleted is to leave the disk.
     """
 
     record: Record
@@ -55,6 +74,10 @@ class Folded:
     outputs: Sequence[Output]
     facts: Callable[[str, str], Iterable[tuple[Claim, Fact]]]
     evidence: Callable[[ClaimId], list[Statement]]
+    lost: Mapping[ClaimId, Lost] = field(default_factory=dict)
+    emptied: tuple[str, str] | None = None
+    swept: Sequence[ClaimId] = ()
+    reclaims: bool = False
 
     @property
     def closes(self) -> bool:

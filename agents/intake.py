@@ -15,6 +15,7 @@ from agents.rule_log import forward
 from state.corrections import Forget, Invalidate, Relate, Supersede
 from state.decided import taken_at
 from state.errors import BadInput
+from state.forgotten import Redacted, Sweep, sweep_of
 from state.instants import INSTANT_MAX, Instant
 from state.observations import Observation, Retract, Usable
 from state.validation import RECORD_BYTES_MAX, read
@@ -64,6 +65,8 @@ def intake(
             try:
                 usable = read(record.value, recorded_at=record.recorded_at, bytes_max=record_bytes_max)
                 targets = index.resolve(usable) if index is not None else [usable]
+                if isinstance(usable, Forget):
+                    targets = [usable, sweep_of(usable)]  # the second is read when the first is durable
                 for target in targets:
                     entry = encode_entry(record.topic.value, record.partition, record.offset, target)
                     for partition in _partitions_of(target, state.n_partitions):
@@ -89,18 +92,19 @@ def intake(
 _Part = tuple[bytes, bool]
 """An encoded entry, and whether it needs an internal record of its own."""
 
-_ALONE: Final = (Supersede, Invalidate, Relate, Forget)
+_ALONE: Final = (Supersede, Invalidate, Relate, Forget, Sweep)
 """What is judged by what its claim holds, so everything that came before must be in the claim by then."""
 
 
 def _partitions_of(usable: Usable, n_partitions: int) -> Sequence[Partition]:
     """Where a record belongs. A source may have spoken about anything, so all must forget it."""
-    if isinstance(usable, Forget) and usable.subject is None:
+    if isinstance(usable, Forget | Sweep) and usable.subject is None:
         return [Partition(number) for number in range(n_partitions)]
     return [partition_of(_subject_of(usable), n_partitions)]
 
 
 def _subject_of(usable: Usable) -> bytes:
+    assert not isinstance(usable, Redacted), "nobody can send one"
     if usable.namespace is None or usable.subject is None:
         missing = "namespace" if usable.namespace is None else "subject"
         raise BadInput(

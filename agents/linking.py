@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from agents.deciding import refusal_letter
-from agents.following import Folded, Touched
-from state.assertion_log import Assertions, decode, encode
-from state.assertions import TakenBack
+from agents.following import Folded, Lost, Touched
+from state.assertion_log import Assertions, decode, encode, page_number
+from state.assertions import Said, TakenBack
 from state.corrections import Invalidate, Relate, Supersede
 from state.forms import Forms
 from state.identity import ClaimId
+from state.link_ids import ids_of_links
 from state.live_assertions import Arrival, LiveAssertions
 from state.observations import Observation, Retract
 from state.predicates import Predicate
 from state.shelf import Shelf
 from state.statements import Statement, voter
 from streams.codec import Entry
-from streams.host import Output, Tables
+from streams.host import Output, Record, Tables
 from streams.keys import key
 from streams.topics import Topic
 from streams.wire import link_event
@@ -64,6 +65,11 @@ class Linking:
                 continue
             if not tables.applied(ASSERTIONS_TABLE, _row_key(touched.claim.claim), folded.record):
                 outputs += self._link(tables, shelf, folded, touched)
+        for lost in folded.lost.values():
+            if not tables.applied(ASSERTIONS_TABLE, _row_key(lost.claim.claim), folded.record):
+                outputs += self._forget(tables, shelf, folded.record, lost)
+        for claim_id in folded.swept:
+            _sweep(tables, shelf, claim_id)
         for page, value in shelf.changes.items():
             tables.put(PAGES_TABLE, page, value)
         return outputs
@@ -98,6 +104,27 @@ class Linking:
             if entry is not None and isinstance(entry.usable, Relate):
                 outputs.append(refusal_letter(entry.usable, refusal, entry, folded.record))
         return outputs
+
+    def _forget(self, tables: Tables, shelf: Shelf, record: Record, lost: Lost) -> list[Output]:
+        """Erase what a claim is to forget; the links that its statements gave rise to go with them."""
+        claim, row_key = lost.claim, _row_key(lost.claim.claim)
+        stored = tables.get(ASSERTIONS_TABLE, row_key)
+        if stored is None:
+            return []
+        predicate = self._predicate_of(claim.predicate)
+        live = self._live(row_key, stored, shelf, claim.claim, predicate, claim.forms)
+        if lost.ids is None:
+            gone = live.rows()
+            tables.put(ASSERTIONS_TABLE, row_key, None)  # the pages go with the sweep
+        else:
+            gone = [row for row in live.rows() if isinstance(row, Said) and _is_lost(row.statement, lost)]
+            live.forget(lambda statement: _is_lost(statement, lost), shelf, at=lost.at)
+            taken = [TakenBack(observation_id, lost.at) for observation_id in sorted(lost.ids)]
+            encoded = encode(live.apply(taken, shelf, forms=claim.forms).stored)
+            self._keep(row_key, encoded, live)
+            tables.put(ASSERTIONS_TABLE, row_key, encoded)
+        links = ids_of_links(claim.claim, predicate, gone)
+        return [Output(Topic.FACT_LINKS, key(link), b"", record.partition) for link in links]
 
     def _before(self, folded: Folded, touched: Touched) -> list[Statement] | None:
         """All that was said of a claim without a row, in the order of the log; None where one voice said it.
@@ -141,6 +168,21 @@ class Linking:
         self._held[row_key] = (stored, live)
         if len(self._held) > LIVE_MAX:
             self._held.popitem(last=False)
+
+
+def _sweep(tables: Tables, shelf: Shelf, claim: ClaimId) -> None:
+    """Delete the pages of a claim that its row does not count."""
+    stored = tables.get(ASSERTIONS_TABLE, _row_key(claim))
+    n_pages = 0 if stored is None else decode(stored).n_pages
+    for page, _ in list(tables.scan(PAGES_TABLE, _row_key(claim))):
+        if page_number(page) >= n_pages:
+            shelf.delete(page)
+
+
+def _is_lost(statement: Statement, lost: Lost) -> bool:
+    assert lost.ids is not None
+    is_of_source = lost.source is not None and statement.source == lost.source
+    return is_of_source or statement.observation_id in lost.ids
 
 
 def _row_key(claim: ClaimId) -> bytes:

@@ -92,7 +92,8 @@ class EmbeddedLog:
         while starts[topic] < end:
             for record in self.host.store.read(topic, PARTITION, starts[topic], READ_MAX):
                 starts[topic] = record.offset + 1
-                yield record
+                if record.value:  # else it was erased
+                    yield record
 
     n_partitions = 1
 

@@ -22,6 +22,7 @@ from agents.cli import (
     doctor,
     drift,
     facts,
+    forget,
     logs,
     predicates,
     recluster,
@@ -68,6 +69,7 @@ app.add_typer(facts.rebuild, name="rebuild")
 app.add_typer(correct.correct, name="correct")
 app.add_typer(logs.dlq, name="dlq")
 app.add_typer(drift.typer_app, name="drift")
+app.add_typer(forget.typer_app, name="forget")
 app.add_typer(cycles.cycle, name="cycle")
 app.add_typer(cycles.cycles, name="cycles")
 app.add_typer(rules.rules, name="rules")

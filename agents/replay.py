@@ -229,7 +229,7 @@ def records(store: EmbeddedStore, topic: Topic, start: int = 0) -> Iterator[Reco
     """The records of a topic from an offset on, up to its present end."""
     while True:
         found = store.read(topic, PARTITION, start, _READ_MAX)
-        yield from found
+        yield from (record for record in found if record.value)  # the others were erased
         if len(found) < _READ_MAX:
             return
         start = found[-1].offset + 1

@@ -62,6 +62,11 @@ def _page_key(prefix: bytes, page: int) -> bytes:
     return prefix + b"/a" + page.to_bytes(4, "big")
 
 
+def page_number(page_key: bytes) -> int:
+    """Which page lies under a key."""
+    return int.from_bytes(page_key[-4:], "big")
+
+
 _encode_page: Final = msgspec.msgpack.Encoder().encode
 _decode_page: Final = msgspec.msgpack.Decoder(list[Row]).decode
 _encode: Final = msgspec.msgpack.Encoder().encode

@@ -7,7 +7,7 @@ it knows no votes. Which kind each change has is the table in `changes_of`; DESI
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -91,10 +91,11 @@ def diff(
         known = published.get(fact.fact_id)
         version = known.version if known is not None else 0
         scheduled = is_scheduled(fact, horizon)
-        kinds = list(_kinds(known.fact if known is not None else None, fact, horizon))
+        kinds = _kinds(known.fact if known is not None else None, fact, horizon)
         if known is not None and known.is_scheduled and not scheduled and fact.reason is not None:
             # What was announced has come, although nothing else may have changed.
-            kinds += [kind for kind in _ending(fact, horizon) if kind not in kinds]
+            ending = _ending(fact, horizon)
+            kinds += [] if ending in kinds else [ending]
         if known is not None and known.is_compared_anew and not kinds:
             kinds = [(Kind.REVISED, Revision.RECLUSTERED)]
         for kind, revision in kinds:
@@ -115,48 +116,46 @@ def is_scheduled(fact: Fact, horizon: Instant) -> bool:
     return fact.hi is not None and fact.hi > horizon
 
 
-def _kinds(old: Fact | None, new: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
+def _kinds(old: Fact | None, new: Fact, horizon: Instant) -> list[tuple[Kind, str]]:
     """The kinds of all changes between two states of one fact, each once."""
     if old is None:
-        yield Kind.CREATED, ""
-        if new.reason is not None:
-            yield from _ending(new, horizon)
-        return
+        return [(Kind.CREATED, ""), *([] if new.reason is None else [_ending(new, horizon)])]
     # A count of statements that rose says by itself, and at no cost, that not all is equal.
     if old.observations == new.observations and _says_the_same(old, new):
-        return
-    found = list(_named(old, new, horizon))
+        return []
+    found = _named(old, new, horizon)
     # Drift counts by when the deciding statement was made, and reads no reinforcements.
     is_decided_anew = old.decided_observed_at != new.decided_observed_at
     if not found or (is_decided_anew and all(kind is Kind.REINFORCED for kind, _ in found)):
         found.append((Kind.REVISED, Revision.RECOUNTED))
-    yield from found
+    return found
 
 
-def _named(old: Fact, new: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
+def _named(old: Fact, new: Fact, horizon: Instant) -> list[tuple[Kind, str]]:
+    found: list[tuple[Kind, str]] = []
     if new.observations > old.observations or new.support > old.support:
-        yield Kind.REINFORCED, ""
+        found.append((Kind.REINFORCED, ""))
     if (old.object, type(old.object), old.subject, old.predicate) != (
         new.object, type(new.object), new.subject, new.predicate,
     ):  # fmt: skip
-        yield Kind.REVISED, Revision.REWORDED
+        found.append((Kind.REVISED, Revision.REWORDED))
     if old.reason is not None and new.reason is None:
-        yield Kind.REVISED, Revision.REINSTATED
+        found.append((Kind.REVISED, Revision.REINSTATED))
     elif new.reason is not None and old.reason != new.reason:
-        yield from _ending(new, horizon)
+        found.append(_ending(new, horizon))
     elif old.hi != new.hi or old.hi_granularity != new.hi_granularity or _start(old) != _start(new):
-        yield Kind.REVISED, Revision.REDATED
+        found.append((Kind.REVISED, Revision.REDATED))
     if new.reason is None and old.contested != new.contested:
-        yield Kind.REVISED, Revision.CONTESTED if new.contested else Revision.SETTLED
+        found.append((Kind.REVISED, Revision.CONTESTED if new.contested else Revision.SETTLED))
+    return found
 
 
-def _ending(fact: Fact, horizon: Instant) -> Iterator[tuple[Kind, str]]:
+def _ending(fact: Fact, horizon: Instant) -> tuple[Kind, str]:
     if is_scheduled(fact, horizon):
-        yield Kind.REVISED, Revision.SCHEDULED
-    elif fact.reason in INVALIDATIONS:
-        yield Kind.INVALIDATED, ""
-    else:
-        yield Kind.REVISED, Revision.ENDED
+        return Kind.REVISED, Revision.SCHEDULED
+    if fact.reason in INVALIDATIONS:
+        return Kind.INVALIDATED, ""
+    return Kind.REVISED, Revision.ENDED
 
 
 def _start(fact: Fact) -> tuple[Instant | None, str | None]:

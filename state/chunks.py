@@ -13,11 +13,12 @@ from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from msgspec import Raw
 
 from state.changes import Published
 from state.documents import Document, Saying
 from state.episodes import Episode
-from state.fold_state import FoldState
+from state.fold_state import FoldState, encode_state
 from state.instants import Instant
 from state.shelf import Shelf
 from state.statements import Statement, position
@@ -86,9 +87,24 @@ class Chunks:
     def put(self, number: int, chunk: Chunk) -> None:
         """Store a chunk; the version before stays beside it until the next time."""
         self._loaded[number] = chunk
+        self._put(number, _encode(chunk))
+
+    def put_sealed(
+        self,
+        number: int,
+        statements: list[Statement],
+        state: bytes,
+        closed: list[tuple[Episode, Published]],
+        n_adjusted: int,
+    ) -> None:
+        """As `put`, of a new chunk whose state is at hand as bytes, which are stored as they are."""
+        self._loaded.pop(number, None)
+        self._put(number, _encode((statements, Raw(state or encode_state(FoldState())), closed, n_adjusted)))
+
+    def _put(self, number: int, value: bytes) -> None:
         key = self._key(number)
         stored = self._shelf.get(key)
-        self._shelf.put(key, with_version(stored, _encode(chunk), epoch=self.epoch, epoch_now=self.epoch_now))
+        self._shelf.put(key, with_version(stored, value, epoch=self.epoch, epoch_now=self.epoch_now))
 
     def delete(self, number: int) -> None:
         """Forget a chunk. Its key stays until it is used again, since an older claim may need it."""

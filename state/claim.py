@@ -146,6 +146,8 @@ class LiveClaim(Strands):
 
         They make statements void wherever these lie, so the claim is folded anew: decisions are few.
         """
+        if not self.removed and not self.has_decision:
+            return False
         gone = {s.observation_id for _, s in self.removed.values() if s.verdict}
         if not gone and not self.has_decision:
             return False

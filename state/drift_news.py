@@ -93,11 +93,12 @@ def news_of(change: Change) -> News | None:
         change.kind is Kind.INVALIDATED and bearing is Bearing.ENTERS,
         counts_as_declared(fact.reason, declared=fact.declared),
         fact.decided_observed_at,
-        _cause(fact),
+        cause_of(fact),
     )
 
 
-def _cause(fact: Fact) -> Cause:
+def cause_of(fact: Fact) -> Cause:
+    """What a retired fact shows of why it was retired."""
     return Cause(
         fact.claim, fact.predicate, fact.object, fact.form, fact.reason or "", fact.votes,
         fact.support, fact.dissent,

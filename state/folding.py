@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from state.changes import Change, Published, diff
-from state.chunks import CHUNK, Chunk, Chunks, saying_of
+from state.chunks import CHUNK, Chunks, saying_of
 from state.documents import KEPT_IN_USE
 from state.episodes import Episode
 from state.evidence import Evidence
@@ -113,7 +113,7 @@ class Folding(StrandInUse):
         strand = self.strand
         self._tail.replace(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
         fresh = self._fold_tail()
-        changes = self._publish(dict(strand.live), fresh)
+        changes = self._publish(strand.live, fresh)
         self._seal()
         return changes
 
@@ -122,12 +122,13 @@ class Folding(StrandInUse):
         strand = self.strand
         fold = Fold(strand.state, self, self.policy)
         fresh: list[tuple[int, Episode]] = []
+        mark_at = (strand.marks[-1][0] if strand.marks else 0) + CHUNK
         for at, members in groupby(self.tail[strand.n_folded :], key=position):
             if at > strand.horizon:
                 break
             group = list(members)
-            n_marked = strand.marks[-1][0] if strand.marks else 0
-            if strand.n_folded - n_marked >= CHUNK:
+            if strand.n_folded >= mark_at:
+                mark_at = strand.n_folded + CHUNK
                 self.marks.add(strand.n_folded, strand.state.at, encode_state(strand.state))
             fold.step(at, group)
             strand.n_folded += len(group)
@@ -157,6 +158,11 @@ class Folding(StrandInUse):
         """
         strand = self.strand
         coming = finish(strand.state, self._scheduled(), self, self.policy, horizon=strand.horizon)
+        if len(coming) == len(before) == 1 and not fresh and not chunked:
+            fact = build(self.about, coming[0])
+            if fact.fact_id in before:  # it alone was published and it alone is there: nothing to sort
+                strand.live, changes = diff(before, (fact,), horizon=strand.horizon)
+                return changes
         facts = [build(self.about, episode) for _, episode in fresh]
         facts += [build(self.about, episode) for episode in coming]
         old = [build(self.about, episode) for episode in chunked]
@@ -187,12 +193,12 @@ class Folding(StrandInUse):
         """Move the oldest statements of a long tail into a chunk of their own."""
         strand = self.strand
         while len(strand.marks) > 1 or (strand.marks and strand.n_folded - strand.marks[0][0] >= CHUNK):
-            base = decode_state(self.marks.base)
+            base = self.marks.base
             n, strand.base_at = self.marks.advance()
             statements = self._tail.take(n)
             done = [(e, published) for number, e, published in strand.closed if number <= n]
             adjusted = strand.n_adjusted + len(strand.adjustments)
-            self.chunks.put(strand.n_chunks, Chunk(statements, base, done, adjusted))
+            self.chunks.put_sealed(strand.n_chunks, statements, base, done, adjusted)
             strand.n_chunks += 1
             strand.n_folded -= n
             strand.closed = [(m - n, e, published) for m, e, published in strand.closed if m > n]

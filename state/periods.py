@@ -186,7 +186,7 @@ class Fold(Keeping):
 
     def _settle_fact(self, held: OpenFact, at: Instant, said: list[tuple[Cluster, Statement]]) -> None:
         """Invalidate the open fact if its top rival, voted for at this instant, has won."""
-        if all(s.affirmed and cluster == held.cluster for cluster, s in said):
+        if not any(self._could_win(held, cluster, s.affirmed) for cluster, s in said):
             return
         rivals = self._rivals(held)
         if not rivals:
@@ -272,7 +272,7 @@ class Fold(Keeping):
             edges.setdefault((name, statement.affirmed), []).append(statement.lo_granularity)
             cluster = state.clusters.setdefault(name, ClusterState())
             if statement.affirmed:
-                self._note_validity(cluster, statement)
+                self._note_validity(cluster, statement, statement.place)
                 if statement.valid_to is not None:
                     end = End(
                         statement.valid_to, name, True, voter(statement), statement.place,

@@ -164,7 +164,7 @@ class StrandInUse:
             return self._whole_document(voter(statement)).previous(place, side)
 
     def _speaks_once(self, name: DocumentName, statement: Statement) -> bool:
-        """Whether a document says nothing else in all of the evidence: the usual case, and no entry for it."""
+        """Whether a document says nothing else in all of the evidence: the usual case, and kept nowhere."""
         said = self._tail.said_by(name)
         if len(said) != 1 or said[0] is not statement:
             return False
@@ -211,7 +211,7 @@ class StrandInUse:
 
     def find(self, observation_id: ObservationId) -> Statement | None:
         """The statement with this id, or None."""
-        held = self._tail.find(observation_id)
+        held = self._tail.by_id.get(observation_id)
         if held is not None or self.strand.n_chunks == 0:
             return held
         key = self.chunks.place_of(observation_id)
@@ -272,9 +272,12 @@ class StrandInUse:
             if statement.document is not None and self.takes_side(statement):
                 said.setdefault(voter(statement), []).append(statement)
         for who, group in said.items():
-            stored = self.chunks.document(who) or Document()
-            for statement in group:
-                stored.add(saying_of(statement, self.cluster(statement)))
+            sayings = [saying_of(statement, self.cluster(statement)) for statement in group]
+            stored = self.chunks.document(who)
+            if stored is None:
+                stored = Document([sayings.pop(0)])
+            for saying in sayings:
+                stored.add(saying)
             self.chunks.put_document(who, stored)
 
     def _forget(self, removed: Iterable[Statement]) -> None:

@@ -25,8 +25,9 @@ from state.withdrawn import FACTS, decode, encode
 
 _WORDLESS: Final = {
     "subject": "", "predicate": "", "form": "", "object": None, "lo": None, "hi": None,
-    "lo_granularity": None, "hi_granularity": None, "reason": Reason.WITHDRAWN.value, "contested": False, "rivals": (), "support": 0,
-    "dissent": 0, "observations": 0, "votes": None, "decided_at": None, "decided_observed_at": None,
+    "lo_granularity": None, "hi_granularity": None, "reason": Reason.WITHDRAWN.value, "contested": False,
+    "rivals": (), "support": 0, "dissent": 0, "observations": 0, "votes": None,
+    "decided_at": None, "decided_observed_at": None,
     "previous_fact_id": None, "invalidated_by": None, "supported_by": (), "dissented_by": (),
     "closed_by": None, "opened_by": None, "against": None,
 }  # fmt: skip
@@ -108,3 +109,16 @@ def sweep(live: LiveClaim | None, claim: ClaimId, keys: Iterable[bytes], shelf: 
             if cleaned != stored:
                 shelf.put(key, cleaned)
     blank_withdrawn(claim, keys, shelf)
+
+
+def needed_for_facts(live: LiveClaim, shelf: Shelf) -> set[bytes]:
+    """The keys of the pieces that tell what was published of a claim. The claim must not be in use."""
+    asked: set[bytes] = set()
+
+    def get(key: bytes) -> bytes | None:
+        asked.add(key)
+        return shelf.get(key)
+
+    live.renew(Shelf(get), epoch=live.claim.epoch)
+    live.published()
+    return asked

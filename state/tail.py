@@ -45,7 +45,7 @@ class Drawer(NamedTuple):
 class Tail:
     """The statements behind the last full chunk, in order. `inline` and `segments` are the stored form.
 
-    Says who of them has which id and what each document said, for looks back.
+    `by_id` and `said_by` say who of them has which id and what each document said, for looks back.
     """
 
     def __init__(self, inline: list[bytes], segments: list[Segment], drawer: Drawer) -> None:
@@ -63,17 +63,13 @@ class Tail:
         blobs = _decode_blobs(self._drawer.get(STATEMENTS, segment.epoch))
         return blobs[segment.skip : segment.skip + segment.n]
 
-    def find(self, observation_id: ObservationId) -> Statement | None:
-        """The statement with this id, or None."""
-        return self.by_id.get(observation_id)
-
     def said_by(self, document: DocumentName) -> Sequence[Statement]:
         """What a document, by its source and name, says in the tail."""
         return self._said.get(document, ())
 
     def replace(self, start: int, statements: Sequence[Statement]) -> None:
         """Put `statements` in the place of those from index `start` on."""
-        for statement in self.statements[start:]:
+        for statement in self.statements[start:]:  # none, where evidence arrives in order
             self._leave(statement)
         kept_inline = start - (len(self.statements) - len(self._inline))
         self.statements[start:] = statements

@@ -55,9 +55,9 @@ def alone(stored: bytes, epoch: int) -> bytes:
 
 
 def is_versioned(stored: bytes) -> bool:
-    """Whether a piece has this form; releases with format 1 of claims stored strands without it."""
+    """Whether a piece has this form; whatever it holds otherwise, it has not."""
     try:
         _decode(stored)
-    except msgspec.ValidationError:
+    except msgspec.DecodeError:
         return False
     return True

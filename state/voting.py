@@ -14,7 +14,7 @@ from state.episodes import Episode
 from state.fold_state import LONG_AGO, Cluster, ClusterState, End, FoldState, Mark, OpenFact, Side, Vote
 from state.instants import Granularity, Instant
 from state.policy import Policy
-from state.statements import Statement, voter
+from state.statements import Place, Statement, voter
 from state.votes import cast, clear_votes, latest, newest, seats
 
 
@@ -45,7 +45,7 @@ class Voting(Counting):
             granularity = statement.hi_granularity or "day"
             insort(state.ends, End(ends_at, cluster, affirmed, who, place, granularity))
         if affirmed:
-            self._note_validity(found, statement)
+            self._note_validity(found, statement, place)
         if found.spelled_at is None or place > found.spelled_at:
             found.spelling, found.spelled_at = statement.spelling, place
         elif place == found.spelled_at and repr(statement.spelling) < repr(found.spelling):
@@ -70,15 +70,15 @@ class Voting(Counting):
             cluster.since_denied.clear()
         state.is_marked = False
 
-    def _note_validity(self, cluster: ClusterState, statement: Statement) -> None:
+    def _note_validity(self, cluster: ClusterState, statement: Statement, place: Place) -> None:
         """Remember up to when the affirmed statements of a cluster say that it holds, and its first form."""
-        cluster.last = statement.place
+        cluster.last = place
         if cluster.first_form is None:
-            cluster.first_form, cluster.first_at = statement.form, statement.place
-        elif statement.place == cluster.first_at and statement.form < cluster.first_form:
+            cluster.first_form, cluster.first_at = statement.form, place
+        elif place == cluster.first_at and statement.form < cluster.first_form:
             cluster.first_form = statement.form
         if statement.valid_to is None:
-            known = max(statement.observed_at, statement.effective_at)
+            known = max(place)
             if cluster.endless_known is None or known > cluster.endless_known:
                 cluster.endless_known = known
         elif cluster.ends_latest is None or statement.valid_to > cluster.ends_latest:
@@ -123,6 +123,19 @@ class Voting(Counting):
             found.sort(key=lambda item: item[0])
         return [(side, votes) for _, side, votes in found]
 
+    def _could_win(self, held: OpenFact, cluster: Cluster, affirmed: bool) -> bool:
+        """Whether a side rivals the fact and has as many votes as winning takes at the very least.
+
+        Of the newest votes it takes at most all of its own, and leaves the others to the fact: with fewer
+        than those it neither switches nor leads (`_may_switch`, `_is_enough`), so nothing need be ranked.
+        """
+        if affirmed is (cluster == held.cluster):
+            return False
+        clusters, window = self.state.clusters, self.policy.window
+        n = len(newest(clusters[cluster], affirmed, window, self.state.period_from))
+        n_held = min(len(newest(clusters[held.cluster], True, window)), window - n)
+        return n >= n_held or self.policy.by_cycle
+
     def _outweighs_decision(self, cluster: Cluster) -> bool:
         """Whether later votes for what a decision closed are enough to open it again: as many as a lead."""
         votes = newest(self.state.clusters[cluster], True, self.policy.window, self.state.period_from)
@@ -155,7 +168,7 @@ class Voting(Counting):
         held = self.state.open
         assert held is not None
         own = newest(self.state.clusters[held.cluster], True, self.policy.window)
-        if self._fill_window(held, own):
+        if self._is_safe(held, own):
             return
         rivals = self._rivals(held)
         if not rivals:
@@ -166,22 +179,27 @@ class Voting(Counting):
         if episode.contested:
             episode.rivals = [(side, self.state.clusters[side[0]].spelling) for side, _ in rivals]
 
-    def _fill_window(self, held: OpenFact, own: Sequence[Vote]) -> bool:
-        """Whether a window of the fact's own votes is newer than every other vote.
+    def _is_safe(self, held: OpenFact, own: Sequence[Vote]) -> bool:
+        """Whether too few votes of others are among the newest for any contest, whoever rivals the fact.
 
-        Then no rival has a seat (`state.votes.seats`), so the fact is not contested, whoever rivals it.
+        With a window of own votes, only votes as new as the oldest of those get a seat (`state.votes.seats`):
+        of n such votes at most n do, and the fact keeps the others. So their share is n of the window or less.
         """
         window = self.policy.window
         if len(own) < window:
             return False
         state, edge = self.state, own[-window].place
+        most = self.policy.contested_above * window // 100
         for name in state.recent:
             cluster = state.clusters[name]
-            if name == held.cluster:
-                votes, bounded = cluster.denied, cluster.bounded_denied
-            else:
-                votes, bounded = cluster.affirmed, cluster.bounded_affirmed
-            if bounded or (votes and votes[-1].place >= edge):
+            is_held = name == held.cluster
+            if cluster.bounded_denied if is_held else cluster.bounded_affirmed:
+                return False
+            for vote in reversed(cluster.denied if is_held else cluster.affirmed):
+                if vote.place < edge:
+                    break
+                most -= 1
+            if most < 0:
                 return False
         return True
 

@@ -234,12 +234,14 @@ def read_batch(records: Sequence[Record], positions: Mapping[Place, int]) -> Bat
         place = (record.topic, int(record.partition))
         start, _ = reached.get(place, (positions.get(place, int(record.offset)), 0))
         reached[place] = (start, record.offset + 1)
+        if not record.value:
+            continue  # erased
         try:
             update, now = _read(record)
         except (msgspec.MsgspecError, BadInstant) as error:
             _log.warning("%s is no record of factdrift and was passed over: %s", record.position, error)
             continue
-        if update is not None:
+        if update is not None and update.name:  # without a name: its subject was forgotten
             updates.append(update)
         if now is not None:
             times.append(now)

@@ -10,6 +10,7 @@ import base64
 from typing import Any, ClassVar, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
 
 from streams.topics import Topic
 
@@ -168,7 +169,7 @@ class RuleCommand(Input):
 
     topic = Topic.RULES
     schema_version: Literal[1] | None = 1
-    op: Literal["added", "matched", "validated", "removed"]
+    op: Literal["added", "matched", "validated", "removed"] = Field(description="What happened to the rule.")
     name: str | None = Field(
         None, description="Unique within the namespace. Required with added, else instead of rule_id."
     )
@@ -225,10 +226,10 @@ class Fact(Model):
     invalidated_by: str | None = Field(description="The fact that took its place.")
     supported_by: list[str] = Field(description="The newest supporting observation ids, at most 8.")
     dissented_by: list[str] = Field(description="The newest dissenting observation ids, at most 8.")
-    closed_by: str | None = Field(None, description="The correction by which a person ended it.")
-    opened_by: str | None = Field(None, description="The correction by which a person began it.")
+    closed_by: str | None = Field(description="The correction by which a person ended it.")
+    opened_by: str | None = Field(description="The correction by which a person began it.")
     against: str | None = Field(
-        None, description="A correction that had closed this value before; it was said again since."
+        description="A correction that had closed this value before; it was said again since."
     )
     recorded_at: AwareDatetime = Field(description="When the log learnt what caused this.")
     cycle: int = Field(ge=1, description="The cycle in which this was decided; the first is 1.")
@@ -475,5 +476,20 @@ PUBLIC_MODELS: tuple[type[Model], ...] = (
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schema of every public topic, by the topic's name."""
-    return {model.topic.value: model.model_json_schema(mode="validation") for model in PUBLIC_MODELS}
+    """The JSON Schema of each public topic, by name; of several kinds on one topic, any of theirs."""
+    return {topic.value: _schema([m for m in PUBLIC_MODELS if m.topic is topic]) for topic in _PUBLIC}
+
+
+_PUBLIC = tuple(dict.fromkeys(model.topic for model in PUBLIC_MODELS))
+
+
+def _schema(models: list[type[Model]]) -> dict[str, Any]:
+    if len(models) == 1:
+        return models[0].model_json_schema(mode="validation")
+    kinds, schema = models_json_schema([(model, "validation") for model in models])
+    return {
+        "title": " or ".join(model.__name__ for model in models),
+        "description": "One of these; the field op says which.",
+        "oneOf": [kinds[model, "validation"] for model in models],
+        **schema,
+    }

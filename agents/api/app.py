@@ -46,30 +46,14 @@ def create(service: Service, settings: Settings, tokens: Tokens) -> ASGIApp:
     """The application over a service, which whoever runs it starts before and stops after (`serving`)."""
     metrics, api = Metrics(), settings.api
 
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = READERS_MAX
-        yield
-
-    app = FastAPI(
-        title="factdrift",
-        version=version("factdrift"),
-        description=DESCRIPTION,
-        lifespan=lifespan,
-        docs_url=None,  # its page loads code from elsewhere
-        redoc_url=None,
-        redirect_slashes=False,
-    )
+    app = _routed()
     app.state.service = service
     app.state.settings = api
     app.state.record_bytes_max = settings.record_bytes_max
     app.state.streams = 0
     app.state.metrics = metrics
-    for module in (asking, changing, writing, operating):
-        app.include_router(module.router)
     for kind in (Problem, FactdriftError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _answered)
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     guarded: ASGIApp = Guard(app, settings=api, tokens=tokens, metrics=metrics)
     origins = [one.strip() for one in api.cors_origins.split(",") if one.strip()]
     if origins:
@@ -81,6 +65,34 @@ def create(service: Service, settings: Settings, tokens: Tokens) -> ASGIApp:
             expose_headers=["ETag", "Location", "Retry-After"],
         )
     return guarded
+
+
+def document() -> dict[str, Any]:
+    """The OpenAPI document; it is the same whatever is served."""
+    return _openapi(_routed())
+
+
+@asynccontextmanager
+async def _lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = READERS_MAX
+    yield
+
+
+def _routed() -> FastAPI:
+    """The routes and the document, with nothing behind them."""
+    app = FastAPI(
+        title="factdrift",
+        version=version("factdrift"),
+        description=DESCRIPTION,
+        lifespan=_lifespan,
+        docs_url=None,  # its page loads code from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for module in (asking, changing, writing, operating):
+        app.include_router(module.router)
+    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    return app
 
 
 async def _answered(_request: Request, error: Exception) -> Response:

@@ -19,6 +19,7 @@ from agents.api.rates import Rates
 from agents.api.tokens import Tokens, names_this_machine
 from streams.settings import ApiSettings
 
+HEADER_BYTES_MAX: Final = 64 * 1024  # some names of 1,000 characters, percent-encoded, and a cursor
 OPEN: Final = frozenset({"/healthz", "/readyz"})
 """Asked by whatever watches over the process, which has no token; neither tells anything of the log."""
 
@@ -66,6 +67,14 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         """Raise Problem where the request is not let through."""
+        # The parser bounds only what arrives in pieces.
+        n_bytes = sum(len(name) + len(value) for name, value in scope["headers"])
+        if n_bytes + len(scope["raw_path"]) + len(scope["query_string"]) > HEADER_BYTES_MAX:
+            raise Problem(
+                "headers_too_large",
+                f"Address and headers hold at most {HEADER_BYTES_MAX:,} bytes together.",
+                {"Connection": "close"},
+            )
         headers = dict(scope["headers"])
         caller = str((scope.get("client") or ("unknown",))[0])
         if not self._tokens and not names_this_machine(headers.get(b"host")):

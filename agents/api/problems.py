@@ -32,6 +32,7 @@ OWN: Final[Mapping[str, tuple[int, str]]] = {
     "too_many_requests": (429, "More requests than the rate allows."),
     "body_too_large": (413, "The body is larger than is read."),
     "body_too_slow": (408, "The body took too long to arrive."),
+    "headers_too_large": (431, "The address and the headers hold more than is read."),
     "too_many_lines": (413, "One request holds more observations than are taken at once."),
     "unsupported_media_type": (415, "The body is of a kind that is not read here."),
     "bad_json": (400, "The body is not JSON."),

@@ -5,15 +5,17 @@ A misspelt filter would otherwise answer about everything.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+NAME_MAX: Final = 1_000  # characters; twelve bytes each at worst, as an address writes them
 
 Limit = Annotated[int, Field(ge=1, le=1000, description="Items on a page at most.")]
 Cursor = Annotated[
     str | None, Field(max_length=4096, description="`next` of the page before, for the one after it.")
 ]
-Name = Annotated[str | None, Field(max_length=4096)]
+Name = Annotated[str | None, Field(max_length=NAME_MAX)]
 KnownAt = Annotated[
     str | None,
     Field(
@@ -85,7 +87,7 @@ class HistoryQuery(Paged):
     """Of what the history is wanted."""
 
     namespace: Name = None
-    subject: str = Field(max_length=4096, description="In any spelling.")
+    subject: str = Field(max_length=NAME_MAX, description="In any spelling.")
     predicate: Name = Field(None, description="In any spelling; without it all claims of the subject.")
     known_at: KnownAt = None
 
@@ -113,15 +115,15 @@ class ClaimsQuery(KnownPaged):
 class SubjectsQuery(Paged):
     """Which subjects."""
 
-    text: str = Field("", max_length=4096, description="As someone types: what begins so comes first.")
+    text: str = Field("", max_length=NAME_MAX, description="As someone types: what begins so comes first.")
     namespace: Name = None
 
 
 class WhyQuery(KnownQuery):
     """What is to be explained."""
 
-    subject: str = Field(max_length=4096, description="In any spelling.")
-    predicate: str = Field(max_length=4096, description="In any spelling.")
+    subject: str = Field(max_length=NAME_MAX, description="In any spelling.")
+    predicate: str = Field(max_length=NAME_MAX, description="In any spelling.")
     namespace: Name = Field(None, description="By default the one that has such a claim.")
     object: Name = Field(None, description="Also what became of this value.")
     at: str | None = Field(None, max_length=200, description="Only the facts that hold then, in words.")
@@ -130,7 +132,7 @@ class WhyQuery(KnownQuery):
 class WhyNotQuery(WhyQuery):
     """Which value is asked about."""
 
-    object: str = Field(max_length=4096, description="The value.")
+    object: str = Field(max_length=NAME_MAX, description="The value.")
 
 
 class LinksQuery(KnownPaged):
@@ -147,8 +149,8 @@ class LinksQuery(KnownPaged):
 class AssertionsQuery(KnownQuery):
     """Whose assertions, and when."""
 
-    subject: str = Field(max_length=4096)
-    predicate: str = Field(max_length=4096)
+    subject: str = Field(max_length=NAME_MAX)
+    predicate: str = Field(max_length=NAME_MAX)
     namespace: Name = None
     valid_at: ValidAt = None
 
@@ -156,8 +158,8 @@ class AssertionsQuery(KnownQuery):
 class UnstableQuery(Query):
     """Of whom it is asked."""
 
-    names: list[Annotated[str, Field(max_length=4096)]] | None = Field(
-        None, max_length=1000, description="Subjects in any spelling; without them all that are unstable."
+    names: list[Annotated[str, Field(max_length=NAME_MAX)]] | None = Field(
+        None, max_length=100, description="Subjects in any spelling; without them all that are unstable."
     )
     namespace: Name = None
 

@@ -16,13 +16,13 @@ import uvicorn
 
 from agents.api.app import create
 from agents.api.embedded_service import EmbeddedService
+from agents.api.guarding import HEADER_BYTES_MAX
 from agents.api.kafka_service import KafkaService
 from agents.api.service import Service
 from agents.api.tokens import Tokens, refuse_unsafe
 from state.errors import FactdriftError
 from streams.settings import Settings
 
-HEADER_BYTES_MAX: Final = 32 * 1024  # names of 4,096 characters, percent-encoded, and a token
 LEAVE_S: Final = 20  # for requests that are being answered when the end comes
 BACKLOG: Final = 512
 
@@ -57,7 +57,7 @@ def _serve(service: Service, settings: Settings) -> None:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=LEAVE_S,
-        h11_max_incomplete_event_size=HEADER_BYTES_MAX,
+        h11_max_incomplete_event_size=4 * HEADER_BYTES_MAX,  # beyond it the answer is no problem document,
         backlog=BACKLOG,
     )
     server = _Server(config, service, _url(api.host, listener.getsockname()[1]))

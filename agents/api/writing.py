@@ -159,7 +159,7 @@ async def correct(request: Request) -> Response:
     summary="What became of a correction",
 )
 async def correction(
-    request: Request, correction_id: Annotated[str, Path(min_length=1, max_length=4096)]
+    request: Request, correction_id: Annotated[str, Path(min_length=1, max_length=1000)]
 ) -> Response:
     """The events that followed from it, or why its claim did not take it."""
 

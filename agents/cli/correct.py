@@ -11,11 +11,13 @@ import typer
 from rich.text import Text
 
 from agents.cli.output import Json, err, for_programs, out, table, write_json
-from agents.desk import Desk, open_desk
+from agents.desk import Answered, Desk, open_desk
+from state.errors import Refused
 from state.facts import as_text
 from streams.settings import Settings
 
 NOTHING_FOUND = 4
+REFUSED = 3
 
 Data = Annotated[
     Path | None, typer.Option("--data", help="Folder of the embedded log, instead of FACTDRIFT_DATA.")
@@ -201,7 +203,11 @@ def _send(
 ) -> None:
     given = {name: value for name, value in fields.items() if value is not None}
     with desk_of(data, url, token_file) as desk:
-        answer = desk.correct(given)
+        try:
+            answer = desk.correct(given)
+        except (Refused, Answered) as error:
+            err.print(Text(f"{error.code}: {error}"), style="red")
+            raise typer.Exit(REFUSED) from None
     if for_programs(json):
         write_json(answer)
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, Delete, delete, insert, not_, select, update
+from sqlalchemy import Connection, Delete, and_, delete, insert, not_, select, update
 
 from agents.read_model import paging, schema
 from agents.read_model.projection import statement_of
@@ -18,6 +18,15 @@ from agents.read_model.records import Erased, Scope
 from state.episodes import Reason
 from state.instants import Instant
 from state.names import normalise
+
+_FACTS: Final = schema.facts.c
+_IS_WORDLESS: Final = and_(
+    _FACTS.reason == Reason.WITHDRAWN.value,
+    _FACTS.form == "",
+    _FACTS.lo == schema.BEGINNING,
+    _FACTS.hi == schema.END,
+)
+"""Facts of which nothing is told but that they are withdrawn; followers are to hear of it."""
 
 _AT_ONCE: Final = 500  # ids in one statement; both databases take far more
 
@@ -40,7 +49,12 @@ def _erase_subject(connection: Connection, namespace: str, subject: str, erased_
     found = list(connection.execute(select(claims.claim_id).where(*condition)).scalars())
     rows: dict[str, int] = {}
     for ids in _chunks(found):
-        for table in (schema.evidence, schema.fact_versions, schema.facts, schema.links, schema.claims):
+        told = select(schema.facts.c.seq).where(schema.facts.c.claim_id.in_(ids), _IS_WORDLESS)
+        versions = (schema.fact_versions.c.claim_id.in_(ids), not_(schema.fact_versions.c.seq.in_(told)))
+        _delete(connection, rows, delete(schema.fact_versions).where(*versions))
+        facts = (schema.facts.c.claim_id.in_(ids), not_(_IS_WORDLESS))
+        _delete(connection, rows, delete(schema.facts).where(*facts))
+        for table in (schema.evidence, schema.links, schema.claims):
             _delete(connection, rows, delete(table).where(table.c.claim_id.in_(ids)))
     for table in (schema.subjects, schema.corrections, schema.links, schema.drift_alerts):
         named = (paging.same(table.c.namespace, namespace), paging.same(table.c.subject, subject))
@@ -71,7 +85,7 @@ def _erase_statements(connection: Connection, scope: Scope, erased_at: Instant) 
 def _erase_past(connection: Connection, rows: dict[str, int], ids: Sequence[str]) -> None:
     """Delete the versions of these claims' facts that are not current, and the facts that are withdrawn."""
     facts, versions = schema.facts, schema.fact_versions
-    gone = (facts.c.claim_id.in_(ids), facts.c.reason == Reason.WITHDRAWN.value)
+    gone = (facts.c.claim_id.in_(ids), facts.c.reason == Reason.WITHDRAWN.value, not_(_IS_WORDLESS))
     _delete(connection, rows, delete(facts).where(*gone))
     current = select(facts.c.seq).where(facts.c.claim_id.in_(ids))
     _delete(

@@ -118,11 +118,17 @@ class _Feed:
         return found
 
     def _fill(self) -> bool:
-        for record in next(self._chunks, []):
+        while not self._waiting and (records := next(self._chunks, [])):
+            self._take(records)
+        return bool(self._waiting)
+
+    def _take(self, records: list[Record]) -> None:
+        for record in records:
+            if not record.value:
+                continue  # erased
             cause = _decode_cause(record.value)
             offset = int(cause.position.rpartition("/")[2])
             self._waiting.append((offset, cause.fact_id, cause.version, record))
-        return bool(self._waiting)
 
 
 def _in_order(feeds: list[_Feed], *, before: int | None) -> list[Record]:

@@ -70,6 +70,12 @@ class SqliteDriftStore:
         with self._transaction():
             self._make()
 
+    def reclaim(self) -> None:
+        """Rewrite the file, so that it holds nothing that was deleted or overwritten."""
+        with self._translated():
+            self._db.execute("VACUUM")
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
     def _make(self) -> None:
         for table in _TABLES:
             self._db.execute(f"DROP TABLE IF EXISTS {table}")

@@ -243,6 +243,37 @@ class EmbeddedStore:
             "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?, ?)", (agent, topic.value, partition, offset)
         )
 
+    # -- forgetting -------------------------------------------------------------------------
+
+    def rewrite(self, topic: Topic, partition: Partition, offset: int, value: bytes) -> None:
+        """Put another value in the place of a record, for the sake of what must be forgotten.
+
+        An empty one leaves nothing of the record but its place: readers pass it over.
+        """
+        key = "key" if value else "NULL"
+        self._db.execute(
+            f'UPDATE log SET value = ?, key = {key} WHERE topic = ? AND partition = ? AND "offset" = ?',  # noqa: S608
+            (value, topic.value, partition, offset),
+        )
+
+    def everything(self) -> Iterator[tuple[str, bytes, bytes]]:
+        """Every row with bytes of its own: where it is, its key, its value."""
+        for kind, name in (("topic", "log"), ("topic", "latest"), ("name", "tables")):
+            rows = self._db.execute(f"SELECT {kind}, key, value FROM {name}")  # noqa: S608 both are ours
+            for where, key, value in rows:
+                yield f"{'table' if name == 'tables' else 'topic'} {where}", key or b"", value
+
+    def reclaim(self) -> bool:
+        """Rewrite the file, so that it holds nothing that was deleted or overwritten.
+
+        False where another process that reads kept a part of it: to be done again.
+        """
+        with _translated(self.path):
+            self._db.execute("PRAGMA secure_delete = ON")
+            self._db.execute("VACUUM")
+            busy, _, _ = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
     # -- marks ------------------------------------------------------------------------------
 
     def mark(self, name: str) -> str | None:

@@ -14,7 +14,7 @@ from streams.topics import Topic
 
 TABLES: Final = (
     "claims", "claim-pieces", "subjects", "cycles", "assertions", "assertion-pages", "drift", "cycle-parts",
-    "cycle-alerts", "rule-patterns",
+    "cycle-alerts", "rule-patterns", "forgotten",
 )  # fmt: skip
 """The tables that have a changelog. A worker refuses an agent with any other."""
 

@@ -127,18 +127,24 @@ class RocksStore:
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
         """All (key, value) whose key begins with `prefix`, in order of the key."""
-        for key, value in self._db.items(from_key=prefix or None):
+        found: Iterator[tuple[Any, Any]] = self._db.items(from_key=prefix or None)
+        for key, value in found:
             if not key.startswith(prefix):
                 return
             if key != _OFFSET_KEY:
                 yield key, value
 
     def compact(self) -> None:
-        """Rewrite all files: also those of the last level, which RocksDB would leave as they are."""
+        """Rewrite all files: also those of the last level, which RocksDB would leave as they are.
+
+        The manifest names the first and last key of every file that there ever was, until it is opened anew.
+        """
         self._db.flush()
         options = CompactOptions()
         options.set_bottommost_level_compaction(BottommostLevelCompaction.force())
         self._db.compact_range(None, None, options)
+        self._db.close()
+        self._open()
 
     def write(self, changes: Mapping[bytes, bytes | None], offset: int) -> None:
         """Apply changes (None deletes) and move the offset, in one step."""

@@ -51,7 +51,7 @@ def test_f24_a_superseded_value_comes_back_only_by_new_and_enough_evidence(serve
 
     first, again = served.correct(**command), served.correct(**command)
 
-    assert [one["event"] for one in first.json()["events"]] == ["fact-invalidated", "fact-created"]
+    assert {one["event"] for one in first.json()["events"]} == {"fact-invalidated", "fact-created"}
     assert (again.status_code, again.json()["outcome"], again.json()["events"]) == (200, "unchanged", [])
     served.learn(*[said("f24", "A", f"2024-02-{n:02}", source={"id": "s", "document": f"o{n}"}) for n in range(1, 21)])
     assert only_fact(served, "f24", state="open")["object"] == "B"

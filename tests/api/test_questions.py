@@ -9,7 +9,7 @@ from tests.api.served import Served, problem, said
 
 ODD_NAMES = (
     "'; DROP TABLE facts; --", '" OR 1=1 --', "%", "_", "\\", "a/b", "../../etc/passwd", "%00", "\u202eabc",
-    "ﷺ" * 40, "null", "{}", "[]", "a" * 4096, "kim\tlives", "😀", "ß", "'", "--", "/*",
+    "ﷺ" * 40, "null", "{}", "[]", "a" * 1000, "kim\tlives", "😀", "ß", "'", "--", "/*",
 )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def test_a_name_of_any_shape_is_a_name_and_nothing_else(filled: Served, name: st
 
 
 def test_a_name_of_any_shape_can_be_learnt_and_asked_for(filled: Served) -> None:
-    for name in ("'; DROP TABLE facts; --", "a/b", "😀", "ﷺ", "null", "a" * 4000):
+    for name in ("'; DROP TABLE facts; --", "a/b", "😀", "ﷺ", "null", "a" * 1000):
         filled.learn(said(name, "Oslo", "2024-01-10"))
         (fact,) = filled.get("/v1/facts", subject=name, limit=1000)["items"]
         assert fact["subject"] == name

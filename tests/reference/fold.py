@@ -376,14 +376,7 @@ class Timeline:
 
     def newest_cycle(self, now: int) -> int:
         """Return the newest cycle met so far; votes of those before are forgotten, later ones never cast."""
-        return max(
-            (
-                s.cycle
-                for s in self.voting + self.scheduled + self.reports
-                if (_effective(s) if not _is_report(s) else s.valid_to or 0) <= now
-            ),
-            default=0,
-        )
+        return max((s.cycle for s in self.voting if _effective(s) <= now), default=0)
 
     def own_votes(self, fact: Episode, now: int) -> list[Vote]:
         return self.votes(fact.cluster, True, now, since=None)

@@ -1,0 +1,156 @@
+"""Forgetting from outside: asking the log for it, erasing what the host can rewrite, and proving it.
+
+The one place that the command line, REST and MCP go through. On an embedded log everything is gone when
+`forget_embedded` returns. On Kafka the workers do their part as they read the wish; `forget_kafka` does the
+rest, and what append-only topics hold leaves with their retention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agents.composition import drift_store
+from agents.erasing import Erased, erase, is_letter_about
+from agents.proving import Proof, TopicSearch, Words, look_into_files, prove_embedded
+from agents.read_model import ReadModel, Scope, catch_up, open_read_model
+from agents.read_model import erase as erase_rows
+from agents.read_model.database import FILE_NAME as READ_MODEL_FILE
+from state.corrections import Forget
+from state.errors import BadInput, FactdriftError, Refused
+from state.instants import Instant
+from state.validation import read
+from streams.embedded import EmbeddedHost, EmbeddedStore
+from streams.embedded.drift import DRIFT_FILE, SqliteDriftStore
+from streams.host import Record
+from streams.keys import Offset, Partition
+from streams.settings import Settings
+from streams.topics import CHANGE_FEED, SPEC_OF, Topic
+from streams.wire import to_json
+
+Fields = dict[str, Any]
+
+
+class FileInUse(FactdriftError):
+    """Another process kept the bytes of what was erased from leaving the file."""
+
+
+def wish_of(fields: Mapping[str, Any], *, now: Instant) -> tuple[Forget, bytes]:
+    """The wish that these fields are, and its record. Raises Refused, with the code."""
+    value = to_json({"op": "forget", **{k: v for k, v in fields.items() if v is not None and k != "op"}})
+    try:
+        found = read(value, recorded_at=now)
+    except BadInput as bad:
+        raise Refused(bad.code, bad.message) from bad
+    assert isinstance(found, Forget)
+    return found, value
+
+
+# -- an embedded log ------------------------------------------------------------------------
+
+
+def forget_embedded(
+    host: EmbeddedHost, settings: Settings, folder: Path, fields: Mapping[str, Any]
+) -> Fields:
+    """Forget, and erase it from the log, the tables, the read model and the projection of drift.
+
+    Returns what was withdrawn and erased. Raises Refused, FileInUse, ReadModelError. Whatever was
+    interrupted is done by doing it again.
+    """
+    _, value = wish_of(fields, now=host.clock())
+    outputs = host.publish(Topic.CORRECTIONS, [(None, value, None)])
+    told = [msgspec.json.decode(o.value) for o in outputs if o.topic in CHANGE_FEED]
+    erased = erase_everything(host, settings, folder)
+    return {
+        "withdrawn": sum(event["reason"] == "withdrawn" for event in told),
+        "events": len(told),
+        "erased": erased.rows,
+    }
+
+
+def erase_everything(host: EmbeddedHost, settings: Settings, folder: Path) -> Erased:
+    """Erase what the wishes of an embedded log name and no one has erased yet, wherever it is kept."""
+    erased = erase(host.store)
+    if settings.read_model_url is not None or (folder / READ_MODEL_FILE).is_file():
+        model = open_read_model(settings, folder)
+        try:
+            catch_up(model, host.store)
+            for wish in erased.wishes:
+                erase_from(model, wish)
+            model.reclaim()
+        finally:
+            model.close()
+    if (folder / DRIFT_FILE).is_file():
+        drift = drift_store(settings, folder)
+        assert isinstance(drift, SqliteDriftStore)
+        try:
+            drift.begin()
+            drift.clear()  # filled again from what the log holds now
+            drift.reclaim()
+        finally:
+            drift.close()
+    if not host.store.reclaim():
+        raise FileInUse(
+            f"Another process reads {host.store.path}, so it still holds bytes of what was erased. Stop it, "
+            "and give the same command again."
+        )
+    return erased
+
+
+def erase_from(model: ReadModel, wish: Forget) -> None:
+    """Erase from a read model what a wish names; the model must have applied what the wish did."""
+    scope = Scope(
+        namespace=wish.namespace, subject=wish.subject, observation_id=wish.observation_id, source=wish.source
+    )
+    with model.writing() as connection:
+        erase_rows(connection, scope, erased_at=wish.recorded_at)
+
+
+def verify_embedded(store: EmbeddedStore, folder: Path, words: Words) -> Proof:
+    """Look for words in an embedded log and in every file of its folder."""
+    return prove_embedded(store, folder, words)
+
+
+# -- topics on Kafka ------------------------------------------------------------------------
+
+
+async def forget_kafka(settings: Settings, fields: Mapping[str, Any], *, now: Instant) -> Fields:
+    """Ask the workers to forget, and take dead letters out of their topic; returns when both are durable.
+
+    Raises Refused, BrokerUnreachable, BrokerFailed.
+    """
+    from streams.kafka import publish
+    from streams.kafka.searching import erase_letters
+    from streams.keys import subject_key
+
+    wish, value = wish_of(fields, now=now)
+    key = None if wish.subject is None else subject_key(wish.namespace, wish.subject)
+    await publish(settings, Topic.CORRECTIONS, [(key, value)])
+    n_letters = await erase_letters(settings, lambda letter: bool(letter) and is_letter_about(letter, wish))
+    return {"asked": True, "letters": n_letters}
+
+
+async def verify_kafka(settings: Settings, words: Words, folders: list[Path]) -> Proof:
+    """Look for words in every topic, and in the files of workers and read models in these folders."""
+    from streams.kafka import topic_name
+    from streams.kafka.searching import everything, names_of, retentions
+
+    proof = Proof()
+    topic_of = {topic_name(settings.kafka, topic): topic for topic in SPEC_OF}
+    search = TopicSearch(words, proof, await retentions(settings))
+    async for batch in everything(settings, await names_of(settings)):
+        known = [held for held in batch if held[0] in topic_of]
+        search.look([_record(topic_of[held[0]], held) for held in known])
+        search.look_into_changelogs([held for held in batch if held[0] not in topic_of])
+    search.close()
+    for folder in folders:
+        look_into_files(folder, words, proof)
+    return proof
+
+
+def _record(topic: Topic, held: tuple[str, int, int, bytes, bytes, int]) -> Record:
+    _, partition, offset, key, value, at = held
+    return Record(topic, Partition(partition), Offset(offset), key, value, Instant(at))
