@@ -150,7 +150,8 @@ class KafkaLog:
 
         records = read_topics(self._settings, topics, from_start=from_start, follow=follow)
         while (record := self._runner.run(_next(records))) is not None:
-            yield record
+            if record.value:  # else it says that nothing is kept of its key
+                yield record
 
     @property
     def n_partitions(self) -> int:

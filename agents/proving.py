@@ -104,8 +104,9 @@ class Words:
 def _as_written(word: str) -> Iterator[bytes]:
     """The bytes of a word: as it is, as JSON, and as JSON of ASCII characters alone."""
     yield word.encode("utf-8")
-    yield to_json(word)[1:-1]
-    yield "".join(c if c.isascii() else _escaped(c) for c in word).encode("ascii")
+    quoted = to_json(word)[1:-1]
+    yield quoted
+    yield "".join(c if c.isascii() else _escaped(c) for c in quoted.decode("utf-8")).encode("ascii")
 
 
 def _escaped(character: str) -> str:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from state.instants import Instant
-from state.statements import DocumentName, ObservationId, Statement
+from state.statements import DocumentName, Statement
 
 INLINE_MAX: Final = 8  # statements; more: fewer keys, and a larger value for every batch to write
 STATEMENTS: Final = b"/t"

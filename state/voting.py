@@ -183,7 +183,7 @@ class Voting(Counting):
         """Whether too few votes of others are among the newest for any contest, whoever rivals the fact.
 
         With a window of own votes, only votes as new as the oldest of those get a seat (`state.votes.seats`):
-        of n such votes at most n do, and the fact keeps the others. So their share is n of the window or less.
+        of n such votes at most n do, and the fact keeps the others. Their share is n of the window at most.
         """
         window = self.policy.window
         if len(own) < window:

@@ -118,6 +118,10 @@ class DriftStore(Protocol):
         """Empty the store and begin a new generation; whoever fills it notices and begins again."""
         ...
 
+    def forget(self, namespace: str, name: str) -> None:
+        """Delete what is known about a subject, by its normal form."""
+        ...
+
     def entity(self, namespace: str, name: str) -> Kept | None:
         """What is known about a subject, by its normal form."""
         ...

@@ -214,6 +214,17 @@ class RedisDriftStore:
                 change(self._index("flux", namespace), member)
             pipe.execute()
 
+    def forget(self, namespace: str, name: str) -> None:
+        """Delete what is known about a subject, by its normal form."""
+        key = self._key(namespace, name)
+        with self._translated(), self._client.pipeline(transaction=False) as pipe:
+            for held in (key, f"{key}:facts"):
+                pipe.unlink(held)
+            pipe.zrem(self._index("newest", namespace), name)
+            for signal in sorted(set(_SIGNAL.values())):
+                pipe.srem(self._index("flux", namespace), f"{signal}:{name}")
+            pipe.execute()
+
     # -- reading ----------------------------------------------------------------------------
 
     def entity(self, namespace: str, name: str) -> Kept | None:

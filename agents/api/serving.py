@@ -57,7 +57,7 @@ def _serve(service: Service, settings: Settings) -> None:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=LEAVE_S,
-        h11_max_incomplete_event_size=4 * HEADER_BYTES_MAX,  # beyond it the answer is no problem document,
+        h11_max_incomplete_event_size=4 * HEADER_BYTES_MAX,  # beyond it the answer is no problem document
         backlog=BACKLOG,
     )
     server = _Server(config, service, _url(api.host, listener.getsockname()[1]))

@@ -168,7 +168,7 @@ def _show(told: dict[str, Any] | None, proof: Proof | None, *, on_kafka: bool) -
             (
                 found.where,
                 found.n,
-                "kept without limit" if found.until is None else format_instant(found.until),
+                "without limit" if found.until is None else format_instant(found.until),
             )
             for found in proof.append_only
         ]

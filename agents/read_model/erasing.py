@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, Delete, and_, delete, insert, not_, select, update
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Delete, and_, delete, insert, not_, select, update
 
 from agents.read_model import paging, schema
 from agents.read_model.projection import statement_of
@@ -28,6 +29,14 @@ _IS_WORDLESS: Final = and_(
 )
 """Facts of which nothing is told but that they are withdrawn; followers are to hear of it."""
 
+
+class _Link(msgspec.Struct):
+    """The part of a link that says what it was noticed by."""
+
+    evidence_id: str = ""
+
+
+_decode_link: Final = msgspec.json.Decoder(_Link).decode
 _AT_ONCE: Final = 500  # ids in one statement; both databases take far more
 
 
@@ -74,12 +83,26 @@ def _erase_statements(connection: Connection, scope: Scope, erased_at: Instant) 
     found = sorted(connection.execute(joined.where(*of_scope, *in_place).distinct()).scalars())
     rows: dict[str, int] = {}
     for ids in _chunks(found):
+        _erase_links(connection, rows, ids, of_scope)
         _delete(connection, rows, delete(schema.evidence).where(evidence.claim_id.in_(ids), *of_scope))
         _erase_past(connection, rows, ids)
     for claim_id in found:
         _spell_again(connection, claim_id)
     _note(connection, found, erased_at)
     return Erased(found, rows)
+
+
+def _erase_links(
+    connection: Connection, rows: dict[str, int], ids: Sequence[str], of_scope: Sequence[ColumnElement[bool]]
+) -> None:
+    """Delete the links that were noticed by statements of the scope, as they leave the topic of links."""
+    evidence, links = schema.evidence.c, schema.links.c
+    said = select(evidence.observation_id).where(evidence.claim_id.in_(ids), *of_scope)
+    observations = set(connection.execute(said).scalars())
+    held = connection.execute(select(links.id, links.body).where(links.claim_id.in_(ids)))
+    gone = [link for link, body in held if _decode_link(bytes(body)).evidence_id in observations]
+    for some in _chunks(gone):
+        _delete(connection, rows, delete(schema.links).where(links.id.in_(some)))
 
 
 def _erase_past(connection: Connection, rows: dict[str, int], ids: Sequence[str]) -> None:

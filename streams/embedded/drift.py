@@ -129,6 +129,11 @@ class SqliteDriftStore:
             [(*about, kept.spelling, *_columns(kept)) for about, kept in touched.items()],
         )
 
+    def forget(self, namespace: str, name: str) -> None:
+        """Delete what is known about a subject, by its normal form."""
+        with self._transaction():
+            self._db.execute("DELETE FROM entities WHERE namespace = ? AND name = ?", (namespace, name))
+
     def entity(self, namespace: str, name: str) -> Kept | None:
         """What is known about a subject, by its normal form."""
         with self._translated():

@@ -95,6 +95,9 @@ async def latest_facts(settings: Settings) -> dict[str, dict[str, Any]]:
     """The latest body of every fact, by fact id: of each the one with the greatest version."""
     found: dict[str, dict[str, Any]] = {}
     async for record in read_topic(settings, Topic.FACTS):
+        if not record.value:  # nothing is kept of it
+            found.pop(_decode(record.key or b"[null]")[0], None)
+            continue
         body = _decode(record.value)
         held = found.get(body["fact_id"])
         if held is None or body["version"] > held["version"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -48,8 +49,9 @@ class Rest:
 class CommandLine:
     """`factdrift` as a program, on a folder or with --url."""
 
-    def __init__(self, *where: str) -> None:
+    def __init__(self, *where: str, **environment: str) -> None:
         self._where = where
+        self._environment = {**os.environ, **environment}
 
     def ask(self, question: str, **wanted: Any) -> list[Answer]:
         """Run the command of that name."""
@@ -95,16 +97,19 @@ class CommandLine:
 
     def _start(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "agents.main", *arguments, *self._where]
-        return subprocess.run(command, capture_output=True, cwd=ROOT, check=False, timeout=300)
+        return subprocess.run(
+            command, capture_output=True, cwd=ROOT, env=self._environment, check=False, timeout=300
+        )
 
 
 class Tools:
     """An MCP server on standard input and output, through a client of the protocol's own makers."""
 
-    def __init__(self, *where: str) -> None:
+    def __init__(self, *where: str, **environment: str) -> None:
         self._parameters = StdioServerParameters(
-            command=sys.executable, args=["-m", "agents.main", "mcp", *where], cwd=ROOT
-        )
+            command=sys.executable, args=["-m", "agents.main", "mcp", *where], cwd=ROOT,
+            env={**os.environ, **environment},
+        )  # fmt: skip
 
     def ask(self, question: str, **wanted: Any) -> list[Answer]:
         """Call the tool of that name."""

@@ -16,8 +16,8 @@ from agents.erasing import erase
 from agents.forget import forget_embedded, verify_embedded
 from agents.main import app
 from agents.proving import NoWords, Words
-from agents.read_model import ReadModel, catch_up, facts, open_read_model, rebuild_embedded
-from agents.read_model.records import FactFilter, Instants
+from agents.read_model import ReadModel, catch_up, facts, folding_of, open_read_model, rebuild_embedded
+from agents.read_model.records import FactFilter
 from agents.replay import fact_lines
 from state.instants import INSTANT_MAX
 from streams.codec import decode_batch
@@ -52,7 +52,7 @@ def said(number: int, *, subject: str = NAME, predicate: str = "lives_in") -> di
         id=f"{subject[:3]}-{predicate}-{number}",
         subject=subject,
         predicate=predicate,
-        content=f"verbatim words {number}.",
+        content=f"verbatim words {number} end",
         source={"id": "crm" if number % 7 == 0 else "web", "document": f"paper-{subject[:3]}-{number % 90}"},
     )
 
@@ -109,7 +109,7 @@ def test_of_a_subject_with_a_thousand_observations_no_byte_is_left_in_any_file(w
     history(world, N)
     opened_model(world).close()
     others = facts_of(world, "Bob")
-    words = [NAME, "Secretville", "Secretplan", "Secretdecided", "verbatim words 77.", "paper-Kim-3"]
+    words = [NAME, "Secretville", "Secretplan", "Secretdecided", "verbatim words 77 end", "paper-Kim-3"]
     places = left(world, *words)
     assert {
         "table claims",
@@ -129,7 +129,7 @@ def test_of_a_subject_with_a_thousand_observations_no_byte_is_left_in_any_file(w
 
     assert told["withdrawn"] > 0
     assert left(world, NAME, "Secretplan", "Secretdecided", "paper-Kim-3") == []
-    assert [place for place in left(world, "verbatim words 77.")] == []
+    assert left(world, "verbatim words 77 end") == []
     assert facts_of(world) == others
 
 
@@ -172,7 +172,7 @@ def test_facts_and_the_read_model_after_a_forget_are_those_of_a_history_without_
     assert left(world, *(line["content"] for line in gone)) == []
     assert facts_of(world) == facts_of(plain)
     with model.reading() as connection:
-        shown = facts(connection, FactFilter(), Instants(now=day(999)), limit=100).items
+        shown = facts(connection, folding_of(SETTINGS), FactFilter(), now=day(999), limit=100).items
     assert [f.object for f in shown] == [f["object"] for f in facts_of(plain)]
     assert [f.support for f in shown] == [f["support"] for f in facts_of(plain)]
     plain.close()
@@ -221,7 +221,7 @@ def test_what_was_retracted_before_is_erased_as_well(world: World) -> None:
         {"scope": "observation", "observation_id": "Kim-lives_in-90", "subject": NAME, "reason": "asked for"},
     )
 
-    assert left(world, "Secretville", "verbatim words 90.") == []
+    assert left(world, "Secretville", "verbatim words 90 end") == []
 
 
 def test_erasing_again_changes_nothing_and_every_record_keeps_its_place(world: World) -> None:
@@ -289,8 +289,8 @@ def test_the_command_forgets_proves_it_and_says_where_something_is_left(tmp_path
     data = ["--data", str(tmp_path / "log"), "--json"]
 
     clean = CliRunner().invoke(
-        app, ["forget", "observation", "Kim-lives_in-7", "--subject", "kim secretname", "--reason", "asked for",
-              "--text", "verbatim words 7.", *data],
+        app, ["forget", "observation", "Kim-lives_in-7", "--subject", "kim secretname", "--reason", "asked",
+              "--text", "verbatim words 7 end", *data],
     )  # fmt: skip
     named = CliRunner().invoke(app, ["forget", "subject", NAME, "--reason", "asked for", *data])
     again = CliRunner().invoke(

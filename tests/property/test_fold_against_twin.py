@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,6 +24,7 @@ from tests.reference.decisions import Decision
 
 VALUES = ["a", "b", "c"]
 DEFAULT = Policy()
+BY_CYCLE = Policy(window=ALL_VOTES, by_cycle=True)
 PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")]
 
 
@@ -215,6 +217,83 @@ def decisions(draw: st.DrawFn, *, max_size: int = 3) -> list[Statement]:
     return taken
 
 
+def voiced(form: str, *instants: int, **more: Any) -> list[Statement]:
+    """One statement at each instant, without document."""
+    prefix = "" if more.get("affirmed", True) else "not-"
+    return [statement(form, at, id=f"{prefix}{form}{at}", **more) for at in instants]
+
+
+SINGLE, _, NEVER = PREDICATES
+CLOSED = decision("x0", closes="a", at=0, decided_at=0)
+OPENED = decision("x0", closes="c", opens="a", at=5, decided_at=5)
+FALLING_DUE = decision("x0", closes="c", opens="b", at=5, decided_at=0)
+
+WHERE_READINGS_PARTED: dict[str, tuple[Predicate, list[Statement]]] = {
+    "a_fact_against_a_decision_says_so_where_nothing_changes": (NEVER, [*CLOSED, *voiced("a", 1)]),
+    "denials_of_what_a_decision_opened_are_counted": (NEVER, [*OPENED, *voiced("a", 1, affirmed=False)]),
+    "a_decided_value_that_nobody_voiced_is_contested_too": (NEVER, [*OPENED, *voiced("b", 1)]),
+    "a_voice_for_a_decided_value_makes_it_start_no_later": (NEVER, [*OPENED, *voiced("a", 7)]),
+    "an_end_that_was_told_before_a_closing_ends_nothing_after_it": (
+        SINGLE,
+        [
+            *voiced("a", 0, valid_to=6),
+            *decision("x0", closes="a", at=3, decided_at=0),
+            *voiced("a", 4, 5),
+            *voiced("c", 9),
+        ],
+    ),
+    "what_may_not_open_does_not_keep_another_from_opening": (
+        SINGLE,
+        [*CLOSED, *voiced("a", 1), *voiced("b", 1)],
+    ),
+    "a_late_report_after_a_closing_is_against_the_decision": (
+        SINGLE,
+        [*voiced("a", 0), *decision("x0", closes="a", at=3, decided_at=3), *voiced("a", 9, valid_to=6)],
+    ),
+    "a_late_report_of_the_time_before_a_closing_is_not_void": (
+        SINGLE,
+        [*decision("x0", closes="a", at=2, decided_at=2), *voiced("a", 2, valid_to=1)],
+    ),
+    "a_decision_on_another_value_does_not_keep_an_end_from_opening_what_was_said_before": (
+        SINGLE,
+        [*voiced("b", 0, valid_to=5), *voiced("c", 0), *decision("x0", closes="a", at=5, decided_at=6)],
+    ),
+    "what_is_scheduled_for_the_instant_of_an_opening_gives_way": (
+        SINGLE,
+        [*FALLING_DUE, *voiced("a", 0, valid_from=5)],
+    ),
+    "a_denial_scheduled_for_the_instant_of_an_opening_gives_way": (
+        SINGLE,
+        [*FALLING_DUE, *voiced("b", 0, affirmed=False, valid_from=5)],
+    ),
+    "two_votes_cast_during_a_fact_that_ends_open_what_was_closed": (
+        SINGLE,
+        [
+            *(statement("b", 0, id=f"b{n}", valid_from=0, valid_to=5) for n in range(5)),
+            *CLOSED,
+            *voiced("a", 1, 2),
+        ],
+    ),
+    "votes_that_a_closing_let_go_date_nothing": (
+        SINGLE,
+        [
+            statement("a", 0, id="a0", source="s", document="d1", valid_to=1),
+            *voiced("b", 0),
+            statement("a", 0, id="a2", source="s", document="d1", valid_from=2),
+            *decision("x0", closes="a", at=3, decided_at=0),
+            *voiced("a", 3),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHERE_READINGS_PARTED)
+def test_the_fold_agrees_with_its_plain_twin_where_readings_of_decisions_once_parted(name: str) -> None:
+    predicate, history = WHERE_READINGS_PARTED[name]
+
+    assert ours(history, predicate) == theirs(history, predicate)
+
+
 @given(histories(), decisions(), st.sampled_from(PREDICATES))
 def test_the_fold_agrees_with_its_plain_twin_on_decisions(
     history: list[Statement], taken: list[Statement], predicate: Predicate
@@ -230,9 +309,21 @@ def test_the_fold_agrees_with_its_plain_twin_on_votes_by_cycle(
 ) -> None:
     history = without_restatements(history)
     history = [msgspec.structs.replace(s, cycle=n) for s, n in zip(history, cycles, strict=False)]
-    policy = Policy(window=ALL_VOTES, by_cycle=True)
 
-    assert ours(history, predicate, policy) == theirs(history, predicate, by_cycle=True)
+    assert ours(history, predicate, BY_CYCLE) == theirs(history, predicate, by_cycle=True)
+
+
+@pytest.mark.parametrize("side", ["a", "!b"])
+def test_a_statement_of_an_older_cycle_is_no_vote_with_which_a_rival_wins(side: str) -> None:
+    value, affirmed = side[-1], side[0] != "!"
+    history = [
+        statement(value, 1, id="rival", affirmed=affirmed),
+        statement("b", 2, id="held", valid_from=1),
+        statement(value, 0, id="older", affirmed=affirmed, valid_from=2),
+    ]
+    history = [msgspec.structs.replace(s, cycle=n) for s, n in zip(history, [2, 2, 1], strict=True)]
+
+    assert ours(history, SINGLE, BY_CYCLE) == theirs(history, SINGLE, by_cycle=True)
 
 
 def test_all_votes_hold_a_fact_that_a_window_of_five_gives_up() -> None:

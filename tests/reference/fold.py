@@ -95,6 +95,23 @@ Predicates that never change
     nothing, every statement votes, and there is no window, for ``contested`` either. A cluster stands when
     its votes are more than its denials, or as many and observed earlier (at equal instants the denial wins,
     as in 4.4). Where nothing stands there is no fact, and all is aside.
+25. What a decision opens starts at the earliest effective time or at the decision's instant, whichever is
+    earlier; it is contested like any other, also without a vote of its own.
+
+Decisions
+
+26. When a fact ends, what was said during it is asked as in the period of that fact: a cluster that a
+    decision closed opens there with two votes cast since the ended fact began. One that cannot open does
+    not stand in the way of the next best.
+27. Nothing but a gap asks for two votes: not a rival that wins, not what a denial uncovers, not a schedule.
+28. A closing lets the votes of its cluster go whether its fact was open or not; they date nothing later.
+29. What is scheduled for the instant at which a decision opens a fact gives way: nothing ends at its start.
+30. A fact that a late report adds after a closing carries ``against`` too, unless its start is unknown.
+
+Votes by cycle
+
+31. What casts no vote (reports, scheduled statements, our own output) begins no new cycle, and a statement
+    of an older cycle does not make its instant one with a vote. Cycles are those of what folds alone.
 """
 
 from __future__ import annotations
@@ -375,7 +392,7 @@ class Timeline:
         return _newest(_votes(spoken), self.window)
 
     def newest_cycle(self, now: int) -> int:
-        """Return the newest cycle met so far; votes of those before are forgotten, later ones never cast."""
+        """Return the newest cycle met so far: only its votes are remembered."""
         return max((s.cycle for s in self.voting if _effective(s) <= now), default=0)
 
     def own_votes(self, fact: Episode, now: int) -> list[Vote]:

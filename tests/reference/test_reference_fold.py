@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.reference.decisions import Decision
 from tests.reference.fold import Fact, Statement, fold
 
 _serial = count()
@@ -454,6 +455,88 @@ def test_votes_that_leave_decide_nothing_until_the_rival_speaks_again() -> None:
     assert spans(switched) == [("A", 1, 5), ("B", 5, None)]
 
 
+def decided(name: str, closes: str, at: int, decided_at: int, opens: str | None = None) -> list[Decision]:
+    verdict = "invalidated" if opens is None else "superseded"
+    taken = [Decision(name, verdict, closes, at, decided_at)]
+    return taken if opens is None else [*taken, Decision(f"{name}+", "opened", opens, at, decided_at)]
+
+
+def test_f24_a_decision_voids_what_was_said_before_it_and_yields_to_a_lead_of_two_after_it() -> None:
+    taken = decided("x", "A", 10, 11, opens="B")
+    old = [said("A", 5, since=since) for since in range(10, 30)]
+    start = [said("A", 1), *old]
+
+    facts, aside = fold([*start, said("A", 30)], taken)
+    assert spans(facts) == [("A", 1, 10), ("B", 10, None)]
+    assert (facts[0].reason, facts[0].closed_by, facts[0].follower) == ("superseded", "x", ("B", 0))
+    assert (facts[1].opened_by, facts[1].support, facts[1].dissent) == ("x+", 0, 1)
+    assert aside == ids(*old) | {"x", "x+"}
+
+    later, _ = fold([*start, said("A", 30), *each("A", 40, 41, 42, 43)], taken)
+    assert spans(later) == [("A", 1, 10), ("B", 10, 30), ("A", 30, None)]
+    assert (later[1].reason, later[2].against) == ("outvoted", "x")
+
+
+def test_a_closed_value_opens_in_a_gap_with_two_votes_only_and_another_value_with_one() -> None:
+    taken = decided("x", "A", 10, 11)
+
+    assert spans(fold([said("A", 1), said("A", 12)], taken)[0]) == [("A", 1, 10)]
+    assert spans(fold([said("A", 1), said("B", 12)], taken)[0]) == [("A", 1, 10), ("B", 12, None)]
+    again, _ = fold([said("A", 1), *each("A", 12, 14)], taken)
+    assert spans(again) == [("A", 1, 10), ("A", 14, None)]
+    assert again[1].against == "x"
+
+
+def test_of_two_decisions_at_one_instant_the_later_holds_and_what_was_between_never_was() -> None:
+    taken = [*decided("late", "B", 10, 12, opens="C"), *decided("early", "A", 10, 11, opens="B")]
+
+    facts, _ = fold(each("A", 1, 2), taken)
+
+    assert spans(facts) == [("A", 1, 10), ("C", 10, None)]
+    assert (facts[0].closed_by, facts[0].follower) == ("early", ("C", 0))
+
+
+def test_a_closing_lets_go_of_an_end_that_was_told_before_it() -> None:
+    facts, _ = fold([said("A", 0, until=6), *each("A", 4, 5)], decided("x", "A", 3, 3))
+
+    assert spans(facts) == [("A", 0, 3), ("A", 5, None)]
+
+
+def test_what_never_changes_is_as_the_newest_opening_says_until_a_later_decision_closes_it() -> None:
+    evidence = each("A", 1, 2, 3)
+    opened = decided("x", "A", 5, 6, opens="B")
+
+    facts, aside = fold([*evidence, said("C", 1)], opened, change="never")
+    assert [(f.cluster, f.opened_by, f.rivals) for f in facts] == [("B", "x+", ("C",))]
+    assert aside == ids(*evidence) | {"x", "x+"}
+    closed, _ = fold([*evidence, said("C", 1)], [*opened, *decided("y", "B", 5, 7)], change="never")
+    assert [(f.cluster, f.opened_by) for f in closed] == [("C", None)]
+
+
+def test_votes_by_cycle_are_forgotten_with_a_newer_cycle() -> None:
+    hundred = [replace(said("A", at), cycle=1) for at in range(100)]
+
+    facts, _ = fold([*hundred, replace(said("B", 100), cycle=2)], by_cycle=True)
+
+    assert spans(facts) == [("A", 0, 100), ("B", 100, None)]
+
+
+def test_votes_by_cycle_end_a_fact_with_a_share_above_two_in_five() -> None:
+    three = each("A", 0, 1, 2)
+
+    assert spans(fold([*three, *each("B", 3, 4)], by_cycle=True)[0]) == [("A", 0, None)]
+    assert spans(fold([*three, *each("B", 3, 4, 5)], by_cycle=True)[0]) == [("A", 0, 3), ("B", 3, None)]
+
+
+def test_a_statement_of_an_older_cycle_casts_no_vote() -> None:
+    evidence = [replace(said("A", 1), cycle=2), *[replace(s, cycle=1) for s in each("B", 2, 3, 4)]]
+
+    facts, _ = fold(evidence, by_cycle=True)
+
+    assert spans(facts) == [("A", 1, None)]
+    assert (facts[0].dissent, facts[0].contested) == (3, False)
+
+
 _instants = st.integers(0, 12)
 _statements = st.builds(
     Statement,
@@ -467,6 +550,62 @@ _statements = st.builds(
     document=st.sampled_from([None, "d1", "d2", "d3"]),
     votes=st.sampled_from([True] * 9 + [False]),
 ).filter(lambda s: s.valid_from is None or s.valid_to is None or s.valid_from < s.valid_to)
+
+
+_decisions = st.lists(
+    st.builds(
+        Decision,
+        decision_id=st.just(""),
+        verdict=st.sampled_from(["superseded", "invalidated", "opened"]),
+        cluster=st.sampled_from(["a", "b", "c", None]),
+        valid_at=st.integers(0, 20),
+        decided_at=_instants,
+    ),
+    max_size=4,
+).map(lambda taken: [replace(d, decision_id=f"x{i}") for i, d in enumerate(taken)])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    drawn=st.lists(_statements, max_size=10),
+    taken=_decisions,
+    cardinality=st.sampled_from(["single", "multi"]),
+    change=st.sampled_from(["any", "any", "never"]),
+    by_cycle=st.booleans(),
+    chance=st.randoms(use_true_random=False),
+)
+def test_decisions_take_no_side_keep_facts_apart_and_do_not_depend_on_order(
+    drawn: list[Statement],
+    taken: list[Decision],
+    cardinality: str,
+    change: str,
+    by_cycle: bool,
+    chance: random.Random,
+) -> None:
+    evidence = [replace(s, observation_id=f"o{i}", cycle=chance.randint(0, 2)) for i, s in enumerate(drawn)]
+
+    facts, aside = fold(evidence, taken, cardinality=cardinality, change=change, by_cycle=by_cycle)
+
+    sides = [side for fact in facts for side in (fact.supporting, fact.dissenting, fact.closing)] + [aside]
+    given_ids = [s.observation_id for s in evidence] + [d.decision_id for d in taken]
+    assert sorted(i for side in sides for i in side) == sorted(given_ids)
+    assert aside >= {d.decision_id for d in taken}
+    for fact in facts:
+        assert fact.supporting or fact.opened_by
+        assert fact.lo is None or fact.hi is None or fact.lo < fact.hi
+        assert (fact.closed_by is not None) == (fact.reason in ("superseded", "invalidated"))
+    for alone in {fact.cluster if cardinality == "multi" else fact.cluster is None for fact in facts}:
+        group = [f for f in facts if (f.cluster if cardinality == "multi" else f.cluster is None) == alone]
+        for before, after in pairwise(group):
+            assert before.hi is not None
+            assert after.lo is not None
+            assert before.hi <= after.lo
+
+    shuffled, retaken = list(evidence), list(taken)
+    chance.shuffle(shuffled)
+    chance.shuffle(retaken)
+    again = fold(shuffled, retaken, cardinality=cardinality, change=change, by_cycle=by_cycle)
+    assert again == (facts, aside)
 
 
 @settings(max_examples=400, deadline=None)
