@@ -63,20 +63,23 @@ class Void:
         """Whether a decision closed what this statement says, and was taken after it was said."""
         if not (statement.votes and statement.affirmed):
             return False
+        speaks_of = statement.effective_at
+        if statement.is_late_end:
+            assert statement.valid_to is not None
+            speaks_of = Instant(statement.valid_to - 1)
         spans = self._spans.get(cluster, ())
-        return any(
-            since <= statement.effective_at and statement.observed_at <= decided_at
-            for since, decided_at in spans
-        )
+        return any(since <= speaks_of and statement.observed_at <= decided_at for since, decided_at in spans)
 
 
 def note_closing(state: FoldState, cluster: Cluster, statement: Statement) -> None:
     """Remember that a decision closed a cluster, and let go what its statements said of its validity."""
     state.decided[cluster] = statement.observation_id
+    state.ends[:] = [end for end in state.ends if not (end.affirmed and end.cluster == cluster)]
     held = state.clusters.get(cluster)
     if held is not None:
         held.affirmed.clear()
         held.bounded_affirmed.clear()
+        held.since_affirmed.clear()
         held.endless_known = held.ends_latest = None
 
 

@@ -108,7 +108,8 @@ def _add(found: list[Episode], until: Instant, cluster: str, said: Sequence[Repo
         return
     form = next((e.form for e in found if e.cluster == cluster), min(report.form for report in said))
     lo = previous.hi if previous is not None else None
-    found.append(Episode(cluster, form, 0, lo, hi, Reason.ENDED))
+    against = next((report.against for report in said if report.against and lo is not None), None)
+    found.append(Episode(cluster, form, 0, lo, hi, Reason.ENDED, against=against))
 
 
 def _number(episodes: Sequence[Episode]) -> None:

@@ -124,6 +124,7 @@ class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
     who: str
     observed_at: Instant
     form: str
+    against: ObservationId | None = None
 
 
 class FoldState(msgspec.Struct, array_like=True):

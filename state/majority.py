@@ -10,7 +10,7 @@ from state.fold_state import ASIDE, NAMED_MAX, Cluster, Side, SpellingCount
 from state.history import distinct
 from state.instants import Instant
 from state.policy import Policy
-from state.statements import Statement, voter
+from state.statements import ObservationId, Statement, voter
 from state.voting import finest
 
 
@@ -46,42 +46,63 @@ def fold_never_changing(
     ]
     standing.sort(key=lambda side: (*strength(side), side[0]))
     if decided is not None:
-        side = (cluster_of(decided), True)
-        if side not in said:
-            return [_decided_alone(decided, counted, cluster_of)]
-        standing = [side, *(other for other in standing if other != side)]
+        chosen = (cluster_of(decided), True)
+        standing = [chosen, *(side for side in standing if side != chosen)]
     if not standing:
         return []
     held, denial = standing[0], (standing[0][0], False)
+    own = said.get(held, [])
     rivals = standing[1:] + ([denial] if denial in said else [])
     rivals.sort(key=lambda side: (*strength(side), side[0], not side[1]))
-    n_against = sum(n_votes[side] for side in rivals)
-    start = min(s.effective_at for s in counted)
+    n_against, n_own = sum(n_votes[side] for side in rivals), n_votes.get(held, 0)
+    dating = counted if decided is None else [*counted, decided]
+    start = min(s.effective_at for s in dating)
     dissenting = [
         s for side, group in said.items() if side != held and (side[1] or side == denial) for s in group
     ]
     episode = Episode(
         cluster=held[0],
-        form=min(s.form for s in said[held] if s.place == said[held][0].place),
+        form="",
         ordinal=0,
-        lo=Edge(start, finest(s.lo_granularity for s in counted if s.effective_at == start)),
-        contested=n_against * 100 > policy.contested_above * (n_against + n_votes[held]),
-        support=n_votes[held],
+        lo=Edge(start, finest(s.lo_granularity for s in dating if s.effective_at == start)),
+        contested=n_against * 100 > policy.contested_above * (n_against + n_own),
+        support=n_own,
         dissent=sum(n for side, n in n_votes.items() if side != held and (side[1] or side == denial)),
-        observations=len(said[held]),
-        spellings=_spellings(said[held]),
-        supported_by=[s.observation_id for s in said[held]][-NAMED_MAX:],
+        observations=len(own),
+        supported_by=[s.observation_id for s in own][-NAMED_MAX:],
         dissented_by=[s.observation_id for s in dissenting][-NAMED_MAX:],
     )
     if decided is not None:
         episode.opened_by = decided.observation_id
-    newest = max(s.place for s in said[held])
-    episode.subject, episode.predicate = min(
-        (s.subject, s.predicate) for s in said[held] if s.place == newest
-    )
+    else:
+        episode.against = _closed_by(held[0], statements, cluster_of)
+    _name(episode, own, decided)
     if episode.contested:
         episode.rivals = [(side, newest_spelling(said[side])) for side in rivals]
     return [episode]
+
+
+def _name(episode: Episode, own: Sequence[Statement], decided: Statement | None) -> None:
+    """How the fact is called and spelled: by those who say it, else by the decision that opened it."""
+    if own:
+        newest = max(s.place for s in own)
+        names = [(s.subject, s.predicate) for s in own if s.place == newest]
+        episode.form = min(s.form for s in own if s.place == own[0].place)
+        episode.subject, episode.predicate = min(names)
+        episode.spellings = _spellings(own)
+    elif decided is not None:
+        episode.form = decided.form
+        episode.subject, episode.predicate = decided.subject, decided.predicate
+        episode.spellings = [SpellingCount(decided.spelling, 0, decided.place)]
+
+
+def _closed_by(
+    cluster: Cluster, statements: Sequence[Statement], cluster_of: Callable[[Statement], Cluster]
+) -> ObservationId | None:
+    """The newest decision that closed a cluster, None where none did."""
+    closings = [s for s in statements if s.verdict in CLOSES and cluster_of(s) == cluster]
+    newest = max(closings, key=lambda s: (s.observed_at, s.observation_id), default=None)
+    return None if newest is None else newest.observation_id
 
 
 def _is_void(
@@ -91,26 +112,6 @@ def _is_void(
     return any(
         s.verdict in CLOSES and cluster_of(s) == cluster_of(decided) and s.observed_at > decided.observed_at
         for s in statements
-    )
-
-
-def _decided_alone(
-    decided: Statement, counted: Sequence[Statement], cluster_of: Callable[[Statement], Cluster]
-) -> Episode:
-    """The fact that a decision opened and that nobody supports."""
-    at = min([decided.effective_at, *(s.effective_at for s in counted)])
-    against = {(cluster_of(s), voter(s)) for s in counted if s.affirmed}
-    return Episode(
-        cluster=cluster_of(decided),
-        form=decided.form,
-        ordinal=0,
-        lo=Edge(at, decided.lo_granularity),
-        dissent=len(against),
-        spellings=[SpellingCount(decided.spelling, 0, decided.place)],
-        subject=decided.subject,
-        predicate=decided.predicate,
-        dissented_by=[s.observation_id for s in counted if s.affirmed][-NAMED_MAX:],
-        opened_by=decided.observation_id,
     )
 
 

@@ -31,7 +31,7 @@ from state.history import History, distinct
 from state.instants import Instant
 from state.keeping import Keeping
 from state.policy import Policy
-from state.statements import Statement, voter
+from state.statements import ObservationId, Statement, voter
 from state.votes import cast, latest, newest, seats, withdraw
 from state.voting import finest, mark_rival, rank
 
@@ -106,7 +106,6 @@ class Fold(Keeping):
             ended = self._end(at, reports, speaking)
         if decisions:
             self._decide(decisions)
-            ended = None
         if scheduled and speaking:
             self._follow_schedule(speaking)
             if state.open is None and ended is not None:
@@ -115,6 +114,8 @@ class Fold(Keeping):
             said = [(self.history.cluster(s), s) for s in speaking]
             for cluster, statement in said:
                 self._cast(cluster, statement)
+            if self.policy.by_cycle:  # a statement of an older cycle casts no vote, so it decides nothing
+                said = [(cluster, s) for cluster, s in said if s.cycle == state.cycle]
             if state.open is None:
                 self._settle_gap(at, said, ended)
             elif said:
@@ -138,7 +139,7 @@ class Fold(Keeping):
                 granularities.append(end.granularity)
         for statement in reports:
             cluster = self.history.cluster(statement)
-            state.reports.append(_report(cluster, statement))
+            state.reports.append(_report(cluster, statement, state.decided.get(cluster)))
             if held is not None and cluster == held.cluster:
                 granularities.append(statement.hi_granularity or "day")
         if held is None or not granularities or self._goes_on(held.cluster, at, speaking):
@@ -167,12 +168,12 @@ class Fold(Keeping):
         state = self.state
         since = state.period_from if ended is None else ended.lo
         among = {cluster for cluster, s in said if s.affirmed} if ended is None else set(state.recent)
+        if state.decided:
+            among = {cluster for cluster in among if self._outweighs_decision(cluster, since)}
         best = self._best_standing(since, among) if among else None
         if best is None:
             if ended is not None:
                 state.recent = {cluster: True for cluster, _ in said}
-            return
-        if best in state.decided and not self._outweighs_decision(best):
             return
         stated = [s.lo_granularity for c, s in said if s.affirmed and c == best]
         opened = self._open(best, Edge(at, finest(stated) if stated else state.gap_edge or "day"))
@@ -290,8 +291,8 @@ class Fold(Keeping):
         best = min(standing)[1] if standing else None
         held = state.open
         if held is not None:
-            if best == held.cluster:
-                return
+            if best == held.cluster or held.lo == state.at:
+                return  # what a decision opens at this very instant goes before a plan for it
             against = said[held.cluster].denied if held.cluster in said else []
             if against and held.cluster not in {name for _, name in standing}:
                 edge = Edge(state.at, finest(edges[(held.cluster, False)]))
@@ -311,9 +312,14 @@ def _first_live(spoken: Iterable[tuple[Cluster, Statement]], cluster: Cluster, a
     return Edge(first, finest(s.lo_granularity for s in live if s.effective_at == first))
 
 
-def _report(cluster: Cluster, statement: Statement) -> Report:
+def _report(cluster: Cluster, statement: Statement, against: ObservationId | None) -> Report:
     assert statement.valid_to is not None
-    granularity = statement.hi_granularity or "day"
     return Report(
-        statement.valid_to, granularity, cluster, voter(statement), statement.observed_at, statement.form
+        until=statement.valid_to,
+        granularity=statement.hi_granularity or "day",
+        cluster=cluster,
+        who=voter(statement),
+        observed_at=statement.observed_at,
+        form=statement.form,
+        against=against,
     )

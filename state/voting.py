@@ -136,9 +136,11 @@ class Voting(Counting):
         n_held = min(len(newest(clusters[held.cluster], True, window)), window - n)
         return n >= n_held or self.policy.by_cycle
 
-    def _outweighs_decision(self, cluster: Cluster) -> bool:
-        """Whether later votes for what a decision closed are enough to open it again: as many as a lead."""
-        votes = newest(self.state.clusters[cluster], True, self.policy.window, self.state.period_from)
+    def _outweighs_decision(self, cluster: Cluster, since: Instant) -> bool:
+        """Whether a decision leaves a cluster to open: none closed it, or it has as many votes as a lead."""
+        if cluster not in self.state.decided:
+            return True
+        votes = newest(self.state.clusters[cluster], True, self.policy.window, since)
         return len(votes) >= self.policy.lead
 
     def _is_enough(self, n_for: int, n_held: int) -> bool:

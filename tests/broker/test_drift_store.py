@@ -83,6 +83,18 @@ class TestDriftStore:
         assert store.entity("default", "kim") is None
         assert store.names(None, day(0)) == []
 
+    def test_a_subject_that_is_forgotten_is_one_that_nobody_knows(self, store: DriftStore) -> None:
+        feed = five_moves()
+        feed.retire("Lee", "g", 3)
+        fill(store, feed.records)
+        assert store.names(None, day(21)) == [("default", "kim"), ("default", "lee")]
+
+        store.forget("default", "kim")
+        store.forget("default", "nobody")
+
+        assert store.entity("default", "kim") is None
+        assert store.names(None, day(21)) == [("default", "lee")]
+
     def test_it_knows_what_the_pure_rule_knows(self, store: DriftStore) -> None:
         feed = random_feed(400, n_subjects=7, seed=3)
 
