@@ -248,9 +248,7 @@ def evidence(
 ) -> Fields:
     """Every statement of a claim, counting or not. Raises ReadModelError, BadInstant."""
     by = asked.known_at(known_at)
-    return _page(
-        read_model.evidence(asked.connection, claim_id, known_at=by, limit=limit, cursor=cursor)
-    )
+    return _page(read_model.evidence(asked.connection, claim_id, known_at=by, limit=limit, cursor=cursor))
 
 
 def fact_evidence(asked: Asked, fact_id: str, *, known_at: str | None = None, limit: int = 100) -> Fields:
@@ -329,9 +327,7 @@ def links(
     """
     by = asked.known_at(known_at)
     if claim_id is None and subject is not None and predicate is not None:
-        named = find(
-            asked.connection, subject=subject, predicate=predicate, namespace=namespace, known_at=by
-        )
+        named = find(asked.connection, subject=subject, predicate=predicate, namespace=namespace, known_at=by)
         claim_id = named.claim_id
     found = read_model.links(
         asked.connection,
@@ -360,9 +356,7 @@ def assertions(
     """
     by = asked.known_at(known_at)
     at = asked.valid_at(valid_at)
-    named = find(
-        asked.connection, subject=subject, predicate=predicate, namespace=namespace, known_at=by
-    )
+    named = find(asked.connection, subject=subject, predicate=predicate, namespace=namespace, known_at=by)
     at = at if at is not None else by if by is not None else asked.now
     states = assertions_of(asked.connection, asked.folding, named, valid_at=at, known_at=by)
     return {

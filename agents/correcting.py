@@ -16,8 +16,8 @@ from sqlalchemy import Connection, and_, or_, select
 
 from agents.read_model import Folding, ReadModelError, schema
 from agents.read_model.heard import Name
-from agents.read_model.past import claim_then, facts_of
 from agents.read_model.paging import same
+from agents.read_model.past import claim_then, facts_of
 from state import decided
 from state.corrections import REFUSALS, Decision, Forget, Invalidate, Refusal, Relate, Supersede
 from state.errors import BadInput, Refused
@@ -129,13 +129,13 @@ def _complete_retract(connection: Connection, fields: Fields) -> None:
     if not rows:
         raise Refused(
             "unknown_target",
-            f"No observation has the id {observation_id[:64]!r}. To take back one that is still to come, name "
-            "its subject.",
+            f"No observation has the id {observation_id[:64]!r}. To take back one that is still to come, "
+            "name its subject.",
         )
     if len(rows) > 1:
         raise Refused(
             "missing_field",
-            f"Several subjects have an observation {observation_id[:64]!r}: name the subject and the namespace.",
+            f"Several subjects have an observation {observation_id[:64]!r}: name subject and namespace.",
         )
     fields |= {"namespace": rows[0].namespace, "subject": rows[0].subject}
 

@@ -68,9 +68,9 @@ def _decided(
 ) -> tuple[list[tuple[int, Decision]], list[tuple[int, TakenBack]]]:
     """Decisions about the claim, links among them, and what was taken back of its subject."""
     columns = schema.corrections.c
-    question = select(
-        columns.offset, columns.op, columns.target, columns.recorded_at, columns.body
-    ).where(columns.namespace == name.namespace, columns.subject == name.subject)
+    question = select(columns.offset, columns.op, columns.target, columns.recorded_at, columns.body).where(
+        columns.namespace == name.namespace, columns.subject == name.subject
+    )
     if known_at is not None:
         question = question.where(columns.recorded_at <= known_at)
     decisions: list[tuple[int, Decision]] = []
@@ -91,4 +91,3 @@ def _closed_by_fold(read: ClaimRead) -> list[ClosedByFold]:
         for fact in facts_of(read)
         if fact.hi is not None and fact.reason is not None
     ]
-

@@ -49,11 +49,15 @@ class Wish:
 
 @dataclass(slots=True)
 class Erased:
-    """What was erased: how many records of each topic, the wishes, and the claims of which something went."""
+    """What was erased: how many records of each topic, the wishes, and the claims of which something went.
+
+    `is_newest` says that the wishes are the end of the log: nothing was said since that must stay.
+    """
 
     rows: dict[str, int] = field(default_factory=dict)
     wishes: list[Forget] = field(default_factory=list)
     claims: set[ClaimId] = field(default_factory=set)
+    is_newest: bool = True
 
 
 def erase(store: EmbeddedStore) -> Erased:
@@ -99,6 +103,9 @@ class _Eraser:
         """The internal topic: what is forgotten becomes `Redacted`, and its record stays readable."""
         for record in records(self._store, Topic.BY_CLAIM):
             batch = decode_batch(record.value)
+            is_wish = all(isinstance(entry.usable, Forget | Sweep) for entry in batch.entries)
+            if record.offset > self.wishes[0].offset and not is_wish:
+                self.erased.is_newest = False
             entries = [self._entry(record.offset, entry) for entry in batch.entries]
             if any(new is not old for new, old in zip(entries, batch.entries, strict=True)):
                 self._put(record, _encode_batch(Batch(BATCH_FORMAT, entries)))

@@ -16,13 +16,15 @@ import msgspec
 from agents.composition import drift_store
 from agents.erasing import Erased, erase, is_letter_about
 from agents.proving import Proof, TopicSearch, Words, look_into_files, prove_embedded
-from agents.read_model import ReadModel, Scope, catch_up, open_read_model
+from agents.read_model import ReadModel, Scope, catch_up, open_read_model, rebuild_embedded
 from agents.read_model import erase as erase_rows
 from agents.read_model.database import FILE_NAME as READ_MODEL_FILE
+from agents.read_model.erasing import note_erased
 from state.corrections import Forget
 from state.errors import BadInput, FactdriftError, Refused
 from state.instants import Instant
 from state.validation import read
+from streams.drift import DriftUnavailable
 from streams.embedded import EmbeddedHost, EmbeddedStore
 from streams.embedded.drift import DRIFT_FILE, SqliteDriftStore
 from streams.host import Record
@@ -77,9 +79,7 @@ def erase_everything(host: EmbeddedHost, settings: Settings, folder: Path) -> Er
     if settings.read_model_url is not None or (folder / READ_MODEL_FILE).is_file():
         model = open_read_model(settings, folder)
         try:
-            catch_up(model, host.store)
-            for wish in erased.wishes:
-                erase_from(model, wish)
+            _erase_model(model, host.store, erased)
             model.reclaim()
         finally:
             model.close()
@@ -100,8 +100,24 @@ def erase_everything(host: EmbeddedHost, settings: Settings, folder: Path) -> Er
     return erased
 
 
+def _erase_model(model: ReadModel, store: EmbeddedStore, erased: Erased) -> None:
+    """Erase from a read model; where something was said since, it is built anew from the log that is left."""
+    if not erased.is_newest:
+        rebuild_embedded(model, store)
+        at = max(wish.recorded_at for wish in erased.wishes)
+        with model.writing() as connection:
+            note_erased(connection, sorted(erased.claims), at)
+        return
+    catch_up(model, store)
+    for wish in erased.wishes:
+        erase_from(model, wish)
+
+
 def erase_from(model: ReadModel, wish: Forget) -> None:
-    """Erase from a read model what a wish names; the model must have applied what the wish did."""
+    """Erase from a read model what a wish names; the model must have applied what the wish did.
+
+    What was said of a subject, or by a source, since then goes too: do it before more is said.
+    """
     scope = Scope(
         namespace=wish.namespace, subject=wish.subject, observation_id=wish.observation_id, source=wish.source
     )
@@ -120,7 +136,8 @@ def verify_embedded(store: EmbeddedStore, folder: Path, words: Words) -> Proof:
 async def forget_kafka(settings: Settings, fields: Mapping[str, Any], *, now: Instant) -> Fields:
     """Ask the workers to forget, and take dead letters out of their topic; returns when both are durable.
 
-    Raises Refused, BrokerUnreachable, BrokerFailed.
+    A subject leaves the projection of drift as well, where that answers; `drift` says whether it did. A
+    second call is harmless. Raises Refused, BrokerUnreachable, BrokerFailed.
     """
     from streams.kafka import publish
     from streams.kafka.searching import erase_letters
@@ -130,7 +147,22 @@ async def forget_kafka(settings: Settings, fields: Mapping[str, Any], *, now: In
     key = None if wish.subject is None else subject_key(wish.namespace, wish.subject)
     await publish(settings, Topic.CORRECTIONS, [(key, value)])
     n_letters = await erase_letters(settings, lambda letter: bool(letter) and is_letter_about(letter, wish))
-    return {"asked": True, "letters": n_letters}
+    return {"asked": True, "letters": n_letters, "drift": _forget_drift(settings, wish)}
+
+
+def _forget_drift(settings: Settings, wish: Forget) -> bool:
+    """Take a subject out of the projection of drift; says whether there is nothing of it left there."""
+    if wish.scope != "subject" or wish.subject is None:
+        return True
+    try:
+        store = drift_store(settings, None)
+        try:
+            store.forget(wish.namespace, wish.subject)
+        finally:
+            store.close()
+    except DriftUnavailable:
+        return False
+    return True
 
 
 async def verify_kafka(settings: Settings, words: Words, folders: list[Path]) -> Proof:

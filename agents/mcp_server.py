@@ -23,13 +23,15 @@ try:
     from mcp.server.mcpserver.exceptions import ToolError
     from pydantic import Field
 except ImportError as error:  # an extra; everything else works without it
-    raise FactdriftError("MCP needs the package mcp. Install it with: pip install 'factdrift[mcp]'") from error
+    raise FactdriftError(
+        "MCP needs the package mcp. Install it with: pip install 'factdrift[mcp]'"
+    ) from error
 
 INSTRUCTIONS = (
-    "factdrift keeps facts that observations have voted for, with the time for which each holds. Names may be "
-    "spelled in any way. Times are instants or words (2023-05, yesterday, last week): valid_at asks about the "
-    "world, known_at about what was known. Ask `unstable` before you rely on what is known of somebody, and "
-    "`why` before you correct it. Every answer with `next` has another page."
+    "factdrift keeps facts that observations have voted for, with the time for which each holds. Names may "
+    "be spelled in any way. Times are instants or words (2023-05, yesterday, last week): valid_at asks about "
+    "the world, known_at about what was known. Ask `unstable` before you rely on what is known of somebody, "
+    "and `why` before you correct it. Every answer with `next` has another page."
 )
 
 ValidAt = Annotated[str | None, Field(description="What holds then: an instant, or words.")]
@@ -53,6 +55,7 @@ def server(opened: Opening) -> MCPServer:
     """The server over a desk, which is opened, asked and closed in one thread of its own."""
     worker = ThreadPoolExecutor(1, thread_name_prefix="desk")
     desk = worker.submit(opened).result()
+    tools = Tools(desk, worker)
 
     @asynccontextmanager
     async def lifespan(_server: MCPServer) -> AsyncIterator[None]:
@@ -70,36 +73,20 @@ def server(opened: Opening) -> MCPServer:
         lifespan=lifespan,
         log_level="WARNING",
     )
-
-    async def ask(question: str, **wanted: Any) -> Fields:
-        return await _done(worker, lambda: desk.ask(question, **wanted))
-
-    _add_questions(made, ask)
-
-    @made.tool(structured_output=True)
-    async def correct(
-        correction: Annotated[
-            dict[str, Any],
-            Field(
-                description='One of {"op": "supersede", "target": {"id": FACT}, "object": VALUE}, '
-                '{"op": "invalidate", "target": {"id": FACT}}, {"op": "link", "kind": "refines", '
-                '"subject", "predicate", "source": {"id"}, "target": {"id"}}, '
-                '{"op": "retract", "observation_id"}, each with a "reason"; and "valid_at" where it does not '
-                "hold from now on."
-            ),
-        ],
-    ) -> dict[str, Any]:
-        """Correct what is believed, in the name of a person who said so. Answers with what followed."""
-        return await _done(worker, lambda: desk.correct(correction))
-
+    for tool in (tools.facts, tools.history, tools.why, tools.unstable, tools.links, tools.correct):
+        made.tool(structured_output=True)(tool)
     return made
 
 
-def _add_questions(made: MCPServer, ask: Any) -> None:
-    """The tools that only read."""
+class Tools:
+    """The tools: their names, their parameters and their docstrings are what an assistant reads."""
 
-    @made.tool(structured_output=True)
+    def __init__(self, desk: Desk, worker: ThreadPoolExecutor) -> None:
+        self._desk = desk
+        self._worker = worker
+
     async def facts(
+        self,
         subject: Subject = None,
         predicate: Predicate = None,
         object: Value = None,  # noqa: A002
@@ -112,10 +99,10 @@ def _add_questions(made: MCPServer, ask: Any) -> None:
         cursor: Cursor = None,
     ) -> dict[str, Any]:
         """What is believed, or was at known_at, about what is true, or was at valid_at or within overlaps."""
-        return await _asked(ask, "facts", locals())
+        return await self._ask("facts", locals())
 
-    @made.tool(structured_output=True)
     async def history(
+        self,
         subject: Annotated[str, Field(description="What the facts are about, in any spelling.")],
         predicate: Predicate = None,
         namespace: Namespace = None,
@@ -124,10 +111,10 @@ def _add_questions(made: MCPServer, ask: Any) -> None:
         cursor: Cursor = None,
     ) -> dict[str, Any]:
         """Every version of the facts about a subject as published: what changed, when, and why."""
-        return await _asked(ask, "history", locals())
+        return await self._ask("history", locals())
 
-    @made.tool(structured_output=True)
     async def why(
+        self,
         subject: Annotated[str, Field(description="What the claim is about, in any spelling.")],
         predicate: Annotated[str, Field(description="What is said about it, in any spelling.")],
         object: Value = None,  # noqa: A002
@@ -136,20 +123,20 @@ def _add_questions(made: MCPServer, ask: Any) -> None:
         known_at: KnownAt = None,
     ) -> dict[str, Any]:
         """Why the facts of a claim are what they are; with object also why that value is one, or is none."""
-        return await _asked(ask, "why", locals())
+        return await self._ask("why", locals())
 
-    @made.tool(structured_output=True)
     async def unstable(
+        self,
         names: Annotated[
             list[str] | None, Field(description="Subjects in any spelling; none: all that are unstable.")
         ] = None,
         namespace: Namespace = None,
     ) -> dict[str, Any]:
         """Whose facts keep being retired, so that what is known of them may be wrong tomorrow."""
-        return await _asked(ask, "unstable", locals())
+        return await self._ask("unstable", locals())
 
-    @made.tool(structured_output=True)
     async def links(
+        self,
         subject: Subject = None,
         predicate: Predicate = None,
         namespace: Namespace = None,
@@ -165,21 +152,35 @@ def _add_questions(made: MCPServer, ask: Any) -> None:
         """How documents relate: who confirms, contradicts or replaces whom. With assertions their states."""
         named = {"subject": subject, "predicate": predicate, "namespace": namespace, "known_at": known_at}
         if not assertions:
-            return await _asked(ask, "links", {**named, "kind": kind, "limit": limit, "cursor": cursor})
+            return await self._ask("links", {**named, "kind": kind, "limit": limit, "cursor": cursor})
         if subject is None or predicate is None:
             raise ToolError("invalid_parameter: assertions needs a subject and a predicate.")
-        return await _asked(ask, "assertions", {**named, "valid_at": valid_at})
+        return await self._ask("assertions", {**named, "valid_at": valid_at})
 
+    async def correct(
+        self,
+        correction: Annotated[
+            dict[str, Any],
+            Field(
+                description='One of {"op": "supersede", "target": {"id": FACT}, "object": VALUE}, '
+                '{"op": "invalidate", "target": {"id": FACT}}, {"op": "link", "kind": "refines", '
+                '"subject", "predicate", "source": {"id"}, "target": {"id"}}, '
+                '{"op": "retract", "observation_id"}, each with a "reason"; and "valid_at" where it does not '
+                "hold from now on."
+            ),
+        ],
+    ) -> dict[str, Any]:
+        """Correct what is believed, in the name of a person who said so. Answers with what followed."""
+        return await self._done(lambda: self._desk.correct(correction))
 
-async def _asked(ask: Any, question: str, wanted: Mapping[str, Any]) -> Fields:
-    found: Fields = await ask(question, **{n: v for n, v in wanted.items() if n not in ("ask", "made")})
-    return found
+    async def _ask(self, question: str, wanted: Mapping[str, Any]) -> Fields:
+        given = {name: value for name, value in wanted.items() if name != "self"}
+        return await self._done(lambda: self._desk.ask(question, **given))
 
-
-async def _done(worker: ThreadPoolExecutor, work: Callable[[], Fields]) -> Fields:
-    """What the desk answers, from its thread; a refusal as an error that the assistant can read."""
-    try:
-        return await asyncio.wrap_future(worker.submit(work))
-    except FactdriftError as error:
-        code = getattr(error, "code", None)
-        raise ToolError(f"{code}: {error}" if code else str(error)) from error
+    async def _done(self, work: Callable[[], Fields]) -> Fields:
+        """What the desk answers, from its thread; a refusal as an error that the assistant can read."""
+        try:
+            return await asyncio.wrap_future(self._worker.submit(work))
+        except FactdriftError as error:
+            code = getattr(error, "code", None)
+            raise ToolError(f"{code}: {error}" if code else str(error)) from error

@@ -24,8 +24,8 @@ class ModelChanged(FactdriftError):
     def __init__(self, where: str, built_with: str, today: str) -> None:
         super().__init__(
             f"{self.code}: the tables {where} were built with the vectors {built_with}, and the settings "
-            f"name {today}. Set FACTDRIFT_VECTORS… as before, or start once with --accept-model-change: claims "
-            "are then compared anew when they are next touched, or all at once by factdrift recluster."
+            f"name {today}. Set FACTDRIFT_VECTORS… as before, or start once with --accept-model-change: "
+            "claims are then compared anew when they are next touched, or all at once by factdrift recluster."
         )
         self.built_with = built_with
         self.today = today

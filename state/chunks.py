@@ -66,11 +66,13 @@ class Chunks:
         self.epoch = epoch
         self.epoch_now = epoch_now
         self._loaded: dict[int, Chunk] = {}
+        self._sealed: dict[int, bytes] = {}  # of this batch, which the claim's epoch does not show yet
 
     def renew(self, shelf: Shelf, *, epoch: int, epoch_now: int) -> None:
         """Go on with the shelf of another batch."""
         self._shelf, self.epoch, self.epoch_now = shelf, epoch, epoch_now
         self._loaded.clear()
+        self._sealed.clear()
 
     # -- chunks -----------------------------------------------------------------------------
 
@@ -78,8 +80,7 @@ class Chunks:
         """Chunk `number`, as of the claim's epoch. The caller may modify it, and then puts it back."""
         found = self._loaded.get(number)
         if found is None:
-            stored = self._shelf.get(self._key(number))
-            raw = version_at(stored, self.epoch)
+            raw = self._sealed.get(number) or version_at(self._shelf.get(self._key(number)), self.epoch)
             assert raw is not None, "a chunk is as old as the strand that counts it"
             found = self._loaded[number] = _decode_chunk(raw)
         return found
@@ -98,8 +99,10 @@ class Chunks:
         n_adjusted: int,
     ) -> None:
         """As `put`, of a new chunk whose state is at hand as bytes, which are stored as they are."""
+        value = _encode((statements, Raw(state or encode_state(FoldState())), closed, n_adjusted))
         self._loaded.pop(number, None)
-        self._put(number, _encode((statements, Raw(state or encode_state(FoldState())), closed, n_adjusted)))
+        self._sealed[number] = value
+        self._put(number, value)
 
     def _put(self, number: int, value: bytes) -> None:
         key = self._key(number)
@@ -109,6 +112,7 @@ class Chunks:
     def delete(self, number: int) -> None:
         """Forget a chunk. Its key stays until it is used again, since an older claim may need it."""
         self._loaded.pop(number, None)
+        self._sealed.pop(number, None)
 
     def covering(self, at: Instant, n_chunks: int) -> int:
         """The last chunk whose first statement stands at or before `at`; 0 where none does."""

@@ -167,8 +167,8 @@ class Settings(BaseSettings):
     )
     read_model_url: SecretStr | None = Field(
         None,
-        description="Database of the read model: postgresql://user:password@host/database. May hold a password. "
-        "Not set: an SQLite file in the data folder.",
+        description="Database of the read model: postgresql://user:password@host/database. May hold a "
+        "password. Not set: an SQLite file in the data folder.",
     )
     predicates: Path | None = Field(None, description="TOML file that declares or overrides predicates.")
     batch_max: int = Field(500, ge=1, description="Observations in one batch.")

@@ -103,7 +103,9 @@ async def _answered(_request: Request, error: Exception) -> Response:
         return _of_the_framework(error).response()
     problem = problem_of(error)
     if problem.status >= 500:
-        log.error("a request failed", code=problem.code, reason=str(error), exc_info=problem.code == "internal")
+        log.error(
+            "a request failed", code=problem.code, reason=str(error), exc_info=problem.code == "internal"
+        )
     return problem.response()
 
 

@@ -153,13 +153,9 @@ async def claim(
     responses=problems("no_such_claim", *_PAGES),
     summary="Every statement of a claim",
 )
-async def evidence(
-    request: Request, claim_id: Id, query: Annotated[queries.KnownPaged, Query()]
-) -> Response:
+async def evidence(request: Request, claim_id: Id, query: Annotated[queries.KnownPaged, Query()]) -> Response:
     """Counting or not, in the order in which the log learnt them."""
-    return json_response(
-        await ask(request, lambda asked: answers.evidence(asked, claim_id, **_named(query)))
-    )
+    return json_response(await ask(request, lambda asked: answers.evidence(asked, claim_id, **_named(query))))
 
 
 @router.get(

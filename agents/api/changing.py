@@ -79,9 +79,7 @@ async def changes_feed(
         request.app.state.streams += 1
         metrics.streams.inc()
         try:
-            async for chunk in stream(
-                read, begun, wanted, service.bell, heartbeat_s=settings.heartbeat_s
-            ):
+            async for chunk in stream(read, begun, wanted, service.bell, heartbeat_s=settings.heartbeat_s):
                 metrics.changes.inc(chunk.count(b"\ndata: "))
                 yield chunk
         finally:

@@ -115,4 +115,6 @@ def _refuse(fields: Mapping[str, Any], model: type[Command], where: str) -> None
     unknown = sorted(fields.keys() - model.model_fields.keys())
     if unknown:
         known = ", ".join(model.model_fields)
-        raise Refused("unknown_field", f"{where}{unknown[0][:40]} is no field of this correction; known: {known}.")
+        raise Refused(
+            "unknown_field", f"{where}{unknown[0][:40]} is no field of this correction; known: {known}."
+        )

@@ -72,6 +72,7 @@ class EmbeddedService:
         self._opened: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._stopping = False
+        self._is_last = False
         self._live = False
         self._replayed_to: Instant | None = None
         self._trouble = ""
@@ -149,7 +150,7 @@ class EmbeddedService:
                 )
                 catch_up(self.model, self._host.store)
                 self._look_at_clock()
-            except BaseException as error:  # noqa: BLE001 it belongs to whoever waits for the start
+            except BaseException as error:
                 self._opened.set_exception(error)
                 return
             self._opened.set_result(None)
@@ -158,7 +159,7 @@ class EmbeddedService:
     def _work(self) -> None:
         next_tick_s = time.monotonic() + self._settings.tick_s
         carried: _Job | None = None
-        while True:
+        while not (self._is_last and carried is None):
             try:
                 job = carried or self._jobs.get(timeout=LOOK_S)
             except queue.Empty:
@@ -176,7 +177,7 @@ class EmbeddedService:
                 next_tick_s = time.monotonic() + self._settings.tick_s
 
     def _do(self, job: _Job) -> _Job | None:
-        """Carry out a job, with others like it that wait; returns one that was taken and is of another kind."""
+        """Carry out a job, with others like it that wait; returns one of another kind that was taken too."""
         jobs, carried = [job], None
         n_records = job.n_records
         while job.alone is None and n_records < TOGETHER_MAX:
@@ -185,7 +186,7 @@ class EmbeddedService:
             except queue.Empty:
                 break
             if other is None:
-                self._jobs.put_nowait(None)
+                self._is_last = True
                 break
             if other.alone is not None:
                 carried = other
@@ -198,7 +199,7 @@ class EmbeddedService:
                 result = job.alone()
             else:
                 self._publish(jobs)
-        except Exception as error:  # noqa: BLE001 it belongs to whoever asked; the writer goes on
+        except Exception as error:
             for one in jobs:
                 one.done.set_exception(error)
             return carried

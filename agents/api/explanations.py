@@ -9,6 +9,7 @@ from pydantic import AwareDatetime
 from agents.api.shapes import Answer, Statement
 from streams.events import Spelling, Valid
 
+
 class Placed(Statement):
     """A statement with the instant from which it takes effect."""
 

@@ -24,7 +24,6 @@ OPEN: Final = frozenset({"/healthz", "/readyz"})
 """Asked by whatever watches over the process, which has no token; neither tells anything of the log."""
 
 
-
 class Guard:
     """Lets a request through, or answers with a problem."""
 
@@ -100,7 +99,7 @@ class Guard:
         if wait_s:
             raise Problem(
                 "too_many_requests",
-                f"More than {self._settings.rate_per_s:g} requests a second; the next is answered in {wait_s:.1f} s.",
+                f"More than {self._settings.rate_per_s:g} requests a second; come back in {wait_s:.1f} s.",
                 {"Retry-After": str(math.ceil(wait_s))},
             )
 
@@ -137,5 +136,3 @@ class Guard:
             return message
 
         return counted
-
-

@@ -20,8 +20,8 @@ from agents.api.service import Bell, Check, rung
 from agents.read_model import (
     Folding,
     ReadModel,
-    follow_kafka,
     folding_of,
+    follow_kafka,
     newest_change,
     open_read_model,
 )

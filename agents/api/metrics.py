@@ -30,9 +30,7 @@ class Metrics:
             "factdrift_api_corrections", "Corrections sent, by kind and outcome.", ["op", "outcome"],
             registry=registry,
         )  # fmt: skip
-        self.streams = Gauge(
-            "factdrift_api_streams", "Streams of changes being followed.", registry=registry
-        )
+        self.streams = Gauge("factdrift_api_streams", "Streams of changes being followed.", registry=registry)
         self.changes = Counter("factdrift_api_changes", "Changes sent on streams.", registry=registry)
 
     def request(self, scope: Any, status: int, seconds: float) -> None:

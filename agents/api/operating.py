@@ -27,9 +27,7 @@ async def healthz() -> Response:
     return _health([])
 
 
-@router.get(
-    "/readyz", response_model=shapes.Health, responses=_NOT_READY, summary="Whether it can be asked"
-)
+@router.get("/readyz", response_model=shapes.Health, responses=_NOT_READY, summary="Whether it can be asked")
 async def readyz(request: Request) -> Response:
     """Whether the log takes writes and the read model follows."""
     return _health(service_of(request).checks())

@@ -113,7 +113,7 @@ class Problem(Exception):
         )
 
 
-def problem_of(error: Exception) -> Problem:
+def problem_of(error: Exception) -> Problem:  # noqa: PLR0911 one line for each kind reads best
     """The problem that an error is to whoever asked."""
     if isinstance(error, Problem):
         return error

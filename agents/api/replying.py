@@ -90,6 +90,7 @@ def problems(*codes: str, tags: bool = False) -> dict[int | str, dict[str, Any]]
 
 
 _ANYWHERE: Final = (
-    "unauthorised", "method_not_allowed", "body_too_slow", "body_too_large", "wrong_host", "headers_too_large",
-    "invalid_parameter", "too_many_requests", "read_model_busy", "read_model_unreachable", "internal",
+    "unauthorised", "method_not_allowed", "body_too_slow", "body_too_large", "wrong_host",
+    "headers_too_large", "invalid_parameter", "too_many_requests", "read_model_busy",
+    "read_model_unreachable", "internal",
 )  # fmt: skip

@@ -115,7 +115,7 @@ def _listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         found.close()
         raise CannotListen(
-            f"Port {port} of {host} cannot be listened on: {error.strerror}. Set --port, or 0 for any free one."
+            f"Port {port} of {host} cannot be listened on: {error.strerror}. Set --port; 0 is any free one."
         ) from error
     return found
 

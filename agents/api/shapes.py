@@ -12,6 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from streams.events import Cycle, DriftAlert, Fact, FactEvent, RuleEvent, Spelling
 
+
 class Answer(BaseModel):
     """Base of all answers."""
 

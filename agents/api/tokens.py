@@ -106,7 +106,7 @@ def refuse_unsafe(host: str, tokens: Tokens) -> None:
 
 
 def names_this_machine(host_header: bytes | None) -> bool:
-    """Whether a Host header names this machine; a page of another name could otherwise ask by rebinding it."""
+    """Whether a Host header names this machine; a page could otherwise ask by rebinding its own name."""
     text = (host_header or b"").decode("latin-1")
     name = text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0]
     return name.casefold() in _LOOPBACK_NAMES or is_loopback(name)

@@ -104,7 +104,7 @@ async def observations(request: Request) -> Response:
         if len(records) > settings.lines_max:
             raise Problem(
                 "too_many_lines",
-                f"The request holds {len(records):,} observations; send at most {settings.lines_max:,} at once.",
+                f"The request holds {len(records):,} observations; at most {settings.lines_max:,} are taken.",
             )
         bytes_max = request.app.state.record_bytes_max
         return accepting.judge(records, now=wall_clock(), bytes_max=bytes_max)

@@ -37,10 +37,10 @@ About = Annotated[
 ]
 Said = Annotated[str | None, typer.Option("--predicate", help="Its predicate; as with --subject.")]
 Namespace = Annotated[str | None, typer.Option("--namespace", help="Its namespace.")]
-TargetId = Annotated[
-    str | None, typer.Argument(help="Id of the fact or the assertion.", show_default=False)
+TargetId = Annotated[str | None, typer.Argument(help="Id of the fact or the assertion.", show_default=False)]
+Value = Annotated[
+    str | None, typer.Option("--object", help="The value that is meant, beside the id or instead.")
 ]
-Value = Annotated[str | None, typer.Option("--object", help="The value that is meant, beside the id or instead.")]
 At = Annotated[str | None, typer.Option("--at", help="An instant at which that value holds.")]
 ValidAt = Annotated[str | None, typer.Option("--valid-at", help="From when on; by default from now on.")]
 DecidedAt = Annotated[str | None, typer.Option("--decided-at", help="When it was decided; by default now.")]
@@ -221,13 +221,17 @@ def _send(
 
 
 def links(
-    subject: Annotated[str | None, typer.Argument(help="What the claim is about.", show_default=False)] = None,
+    subject: Annotated[
+        str | None, typer.Argument(help="What the claim is about.", show_default=False)
+    ] = None,
     predicate: Annotated[
         str | None, typer.Argument(help="What is said about it.", show_default=False)
     ] = None,
     assertions: Annotated[
         bool,
-        typer.Option("--assertions", help="Instead of the links, who says what, and what that is at --valid-at."),
+        typer.Option(
+            "--assertions", help="Instead of the links, who says what, and what that is at --valid-at."
+        ),
     ] = False,
     kind: Annotated[str | None, typer.Option("--kind", help="Only links of this kind.")] = None,
     namespace: Namespace = None,
@@ -265,7 +269,9 @@ def links(
         _tell_assertions(items)
     else:
         columns = ("kind", "origin", "from", "to", "reason", "recorded_at")
-        rows = [tuple(item.get(column, item.get(_ALSO.get(column, ""))) for column in columns) for item in items]
+        rows = [
+            tuple(item.get(column, item.get(_ALSO.get(column, ""))) for column in columns) for item in items
+        ]
         out.print(table(f"{len(rows)} links", columns, rows))
     if answer.get("next"):
         err.print(Text("There is more: raise --limit, or ask for less."), style="yellow")

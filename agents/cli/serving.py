@@ -74,7 +74,8 @@ def mcp(
         str | None, typer.Option("--url", help="A running API, instead of a folder: http://127.0.0.1:8600.")
     ] = None,
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="File whose first token the API at --url is asked with.")
+        Path | None,
+        typer.Option("--token-file", help="File whose first token the API at --url is asked with."),
     ] = None,
 ) -> None:
     """Offer facts, history, why, unstable, links and correct to an assistant, by MCP on standard input.

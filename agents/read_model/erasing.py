@@ -68,7 +68,7 @@ def _erase_subject(connection: Connection, namespace: str, subject: str, erased_
     for table in (schema.subjects, schema.corrections, schema.links, schema.drift_alerts):
         named = (paging.same(table.c.namespace, namespace), paging.same(table.c.subject, subject))
         _delete(connection, rows, delete(table).where(*named))
-    _note(connection, found, erased_at)
+    note_erased(connection, found, erased_at)
     return Erased(found, rows)
 
 
@@ -88,7 +88,7 @@ def _erase_statements(connection: Connection, scope: Scope, erased_at: Instant) 
         _erase_past(connection, rows, ids)
     for claim_id in found:
         _spell_again(connection, claim_id)
-    _note(connection, found, erased_at)
+    note_erased(connection, found, erased_at)
     return Erased(found, rows)
 
 
@@ -147,7 +147,8 @@ def _spell_again(connection: Connection, claim_id: str) -> None:
     )
 
 
-def _note(connection: Connection, claim_ids: Sequence[str], erased_at: Instant) -> None:
+def note_erased(connection: Connection, claim_ids: Sequence[str], erased_at: Instant) -> None:
+    """Remember that answers about the past of these claims, before an instant, are incomplete."""
     columns = schema.erasures.c
     for claim_id in claim_ids:
         before = connection.execute(select(columns.erased_at).where(columns.claim_id == claim_id)).scalar()

@@ -96,7 +96,7 @@ async def latest_facts(settings: Settings) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     async for record in read_topic(settings, Topic.FACTS):
         if not record.value:  # nothing is kept of it
-            found.pop(_decode(record.key or b"[null]")[0], None)
+            found.pop(_decode(record.key)[0] if record.key else "", None)
             continue
         body = _decode(record.value)
         held = found.get(body["fact_id"])

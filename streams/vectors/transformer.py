@@ -111,7 +111,8 @@ class TransformerVectors:
         except Exception as error:  # the hub, the file system and PyTorch raise what they like
             raise VectorsUnavailable(
                 f"The model {choice.name} cannot be loaded: {_first_line(error)}. Give "
-                "FACTDRIFT_VECTORS_MODEL a name on the hub or a folder that holds one, or set FACTDRIFT_VECTORS=packaged."
+                "FACTDRIFT_VECTORS_MODEL a name on the hub or a folder that holds one, or set "
+                "FACTDRIFT_VECTORS=packaged."
             ) from error
         folder = Path(choice.name)
         name = folder.resolve().name if folder.is_dir() else choice.name

@@ -1,4 +1,4 @@
-"""REST, the command line and MCP, asked the same: each gives the items of an answer, or the code of a refusal."""
+"""REST, the command line and MCP, asked the same: each gives the items of an answer, or the code of a no."""
 
 from __future__ import annotations
 
@@ -56,9 +56,7 @@ class CommandLine:
     def ask(self, question: str, **wanted: Any) -> list[Answer]:
         """Run the command of that name."""
         command, arguments = (["links", "--assertions"] if question == "assertions" else [question]), []
-        for name in ("subject", "predicate"):
-            if name in wanted:
-                arguments.append(str(wanted.pop(name)))
+        arguments += [str(wanted.pop(name)) for name in ("subject", "predicate") if name in wanted]
         if question == "why" and "object" in wanted:
             arguments.append(str(wanted.pop("object")))
         for name, value in wanted.items():
@@ -167,4 +165,3 @@ def surfaces(served: Served) -> dict[str, Surface]:
         "mcp": Tools(*folder),
         "mcp by url": Tools(*url),
     }
-

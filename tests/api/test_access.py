@@ -39,8 +39,10 @@ def test_with_tokens_only_those_who_have_one_may_ask(serve: Serve, tmp_path: Pat
     served = serve("log", "--token-file", str(file), FACTDRIFT_API_TOKENS=f"{TOKEN},")
 
     for headers, expected in (
-        ({}, 401), (bearer("wrong-token-of-length"), 401), (bearer(TOKEN[:-1]), 401), (bearer(TOKEN + "x"), 401),
-        ({"Authorization": f"Basic {TOKEN}"}, 401), ({"Authorization": TOKEN}, 401), ({"Authorization": "Bearer"}, 401),
+        ({}, 401), (bearer("wrong-token-of-length"), 401), (bearer(TOKEN[:-1]), 401),
+        (bearer(TOKEN + "x"), 401),
+        ({"Authorization": f"Basic {TOKEN}"}, 401), ({"Authorization": TOKEN}, 401),
+        ({"Authorization": "Bearer"}, 401),
         (bearer(TOKEN), 200), (bearer(OTHER), 200), ({"authorization": f"bearer {TOKEN}"}, 200),
     ):  # fmt: skip
         for path in ("/v1/facts", "/metrics", "/openapi.json", "/v1/problems"):
@@ -78,12 +80,13 @@ def test_an_unsafe_address_or_token_is_refused_before_anything_is_opened(
     import os
 
     done = subprocess.run(
-        [sys.executable, "-m", "agents.main", "serve", "--data", str(tmp_path / "log"), "--port", "0", *options],
+        [sys.executable, "-m", "agents.main", "serve", "--data", str(tmp_path / "log"), "--port", "0",
+         *options],
         capture_output=True, env={**os.environ, **environment}, cwd=ROOT, check=False, timeout=120,
     )  # fmt: skip
 
     assert done.returncode == 3
-    assert told in done.stderr.decode().replace("\n", " ")
+    assert told in " ".join(done.stderr.decode().split())
     assert not (tmp_path / "log").exists()
 
 
@@ -103,7 +106,9 @@ def test_pages_of_other_origins_may_ask_only_where_a_setting_says_so(serve: Serv
 
     closed = served.client.options("/v1/observations", headers=asked)
     opened = open_to.client.options("/v1/observations", headers=asked)
-    elsewhere = open_to.client.options("/v1/observations", headers={**asked, "Origin": "https://evil.example"})
+    elsewhere = open_to.client.options(
+        "/v1/observations", headers={**asked, "Origin": "https://evil.example"}
+    )
 
     assert "access-control-allow-origin" not in closed.headers
     assert opened.headers["access-control-allow-origin"] == "https://page.example"
@@ -159,7 +164,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(serve: Serve) -> None:
         b"GET /v1/facts/%2e%2e%2f%2e%2e HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"GET /v1/facts/\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"POST /v1/observations HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-        b"POST /v1/observations HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+        b"POST /v1/facts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
     ],
 )
 def test_what_is_no_request_is_refused_and_harms_nobody(served: Served, request_: bytes) -> None:

@@ -53,7 +53,9 @@ def test_f24_a_superseded_value_comes_back_only_by_new_and_enough_evidence(serve
 
     assert {one["event"] for one in first.json()["events"]} == {"fact-invalidated", "fact-created"}
     assert (again.status_code, again.json()["outcome"], again.json()["events"]) == (200, "unchanged", [])
-    served.learn(*[said("f24", "A", f"2024-02-{n:02}", source={"id": "s", "document": f"o{n}"}) for n in range(1, 21)])
+    served.learn(
+        *[said("f24", "A", f"2024-02-{n:02}", source={"id": "s", "document": f"o{n}"}) for n in range(1, 21)]
+    )
     assert only_fact(served, "f24", state="open")["object"] == "B"
     served.learn(
         *[said("f24", "A", f"2024-07-0{n}", source={"id": "s", "document": f"n{n}"}) for n in range(1, 6)]
@@ -94,7 +96,9 @@ def test_l11_what_was_closed_before_and_an_id_that_is_taken_are_conflicts(served
     target = {"id": only_fact(served, "l11b")["fact_id"]}
     assert served.correct(op="invalidate", target=target, reason="wrong", correction_id="l11b").is_success
 
-    closed = served.correct(op="supersede", target=target, object="Rome", reason="moved", correction_id="l11c")
+    closed = served.correct(
+        op="supersede", target=target, object="Rome", reason="moved", correction_id="l11c"
+    )
     taken = served.correct(op="invalidate", target=target, reason="another", correction_id="l11b")
 
     assert problem(closed) == (409, "already_closed")
@@ -115,10 +119,13 @@ def test_a_retract_of_an_id_that_several_subjects_have_must_say_whose(served: Se
 
 
 def test_an_unknown_observation_is_not_retracted_unless_its_subject_is_named(served: Served) -> None:
-    assert problem(served.correct(op="retract", observation_id="none", reason="x y")) == (404, "unknown_target")
-    assert served.correct(op="retract", observation_id="later", subject="f25", reason="x y").json()["outcome"] == (
-        "unchanged"
+    assert problem(served.correct(op="retract", observation_id="none", reason="x y")) == (
+        404,
+        "unknown_target",
     )
+    assert served.correct(op="retract", observation_id="later", subject="f25", reason="x y").json()[
+        "outcome"
+    ] == ("unchanged")
     served.learn(said("f25", "Oslo", "2024-01-10", observation_id="later"))
     assert served.get("/v1/facts", subject="f25")["items"] == []
 

@@ -13,7 +13,9 @@ JSON = {"Content-Type": "application/json"}
 
 
 def test_an_accepted_observation_is_a_fact_in_the_next_answer(served: Served) -> None:
-    response = served.client.post("/v1/observations", json=said("ann", "Oslo", "2024-05-01", observation_id="o1"))
+    response = served.client.post(
+        "/v1/observations", json=said("ann", "Oslo", "2024-05-01", observation_id="o1")
+    )
 
     assert response.status_code == 200
     assert response.json()["accepted"] == 1
@@ -47,8 +49,8 @@ def test_every_line_has_a_result_of_its_own(served: Served) -> None:
     found = response.json()
     assert (found["accepted"], found["rejected"]) == (2, 3)
     assert [(one["line"], one["accepted"], one.get("code")) for one in found["results"]] == [
-        (1, True, None), (2, False, "not_json"), (3, False, "future_observed_at"), (4, False, "missing_field"),
-        (5, True, None),
+        (1, True, None), (2, False, "not_json"), (3, False, "future_observed_at"),
+        (4, False, "missing_field"),        (5, True, None),
     ]  # fmt: skip
     assert {one["object"] for one in served.get("/v1/facts", subject="ben")["items"]} == {"Oslo", "Lima"}
 

@@ -11,11 +11,12 @@ import pytest
 from tests.api.served import Served, said
 from tests.api.surfaces import CommandLine, Rest, Tools, surfaces
 
-JANUARY = {"known_at": "2024-03-01", "overlaps": "2024-01"}
-
 QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     ("facts", {"subject": "Kim"}),
-    ("facts", {"subject": "kim", "predicate": "lives in", "valid_at": "2024-01-15", "known_at": "2024-02-15"}),
+    (
+        "facts",
+        {"subject": "kim", "predicate": "lives in", "valid_at": "2024-01-15", "known_at": "2024-02-15"},
+    ),
     ("facts", {"subject": "kim", "overlaps": "2024-01", "known_at": "2024-02-15"}),
     ("facts", {"state": "open"}),
     ("history", {"subject": "KIM"}),
@@ -75,7 +76,10 @@ def test_now_in_a_replayed_log_is_where_the_replay_has_got_to_on_every_surface(r
     assert whole["now"] == "2024-03-30T00:00:00Z"
     command = CommandLine("--data", str(replayed.folder))._run("why", "kim", "lives in", "--json", codes=(0,))
     assert json.loads(command[0]) == whole
-    assert Tools("--data", str(replayed.folder)).call("why", {"subject": "kim", "predicate": "lives in"}) == whole
+    assert (
+        Tools("--data", str(replayed.folder)).call("why", {"subject": "kim", "predicate": "lives in"})
+        == whole
+    )
 
 
 def test_a_value_that_is_none_is_explained_alike(replayed: Served) -> None:
@@ -118,7 +122,9 @@ def test_a_correction_given_in_anywhere_is_known_everywhere(served: Served) -> N
         assert first["outcome"] == "applied", name
         assert isinstance(again, dict), (name, again)
         assert again["outcome"] == "unchanged", name
-        assert [f["object"] for f in Rest(served).ask("facts", subject=subject, state="open")] == ["Rome"], name
+        assert [f["object"] for f in Rest(served).ask("facts", subject=subject, state="open")] == ["Rome"], (
+            name
+        )
 
 
 @pytest.mark.parametrize(
@@ -144,7 +150,7 @@ def test_a_refusal_has_the_same_code_everywhere(served: Served, fields: dict[str
 def test_mcp_without_a_log_or_an_api_says_what_to_do(tmp_path: Path) -> None:
     done = CommandLine("--url", "http://127.0.0.1:9")._start("links")
     assert done.returncode == 3
-    assert "factdrift serve" in done.stderr.decode().replace("\n", " ")
+    assert "factdrift serve" in " ".join(done.stderr.decode().split())
     done = CommandLine("--data", str(tmp_path / "none"))._start("links")
     assert done.returncode == 3
-    assert "holds no factdrift log" in done.stderr.decode().replace("\n", " ")
+    assert "holds no factdrift log" in " ".join(done.stderr.decode().split())

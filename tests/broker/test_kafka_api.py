@@ -1,4 +1,4 @@
-"""`factdrift api` over a real broker: acknowledged writes, facts that follow, corrections with their outcome."""
+"""`factdrift api` over a real broker: acknowledged writes, facts that follow, corrections and what they did."""
 
 from __future__ import annotations
 
@@ -29,18 +29,16 @@ def facts(served: Served, subject: str, n: int) -> Any:
 
     def found() -> Any:
         items = served.get("/v1/facts", subject=subject)["items"]
-        return items if len(items) == n else None
+        return [items] if len(items) == n else None
 
-    return wait_until(found, timeout_s=120, what=f"{n} facts of {subject}")
+    return wait_until(found, timeout_s=120, what=f"{n} facts of {subject}")[0]
 
 
 def test_what_is_acknowledged_becomes_facts_and_corrections_tell_what_they_did(
     api: tuple[Served, Cluster],
 ) -> None:
     served, _ = api
-    served.learn(
-        said("kim", "Oslo", "2024-01-10", observation_id="k1"), said("lee", "Rome", "2024-01-10")
-    )
+    served.learn(said("kim", "Oslo", "2024-01-10", observation_id="k1"), said("lee", "Rome", "2024-01-10"))
     (fact,) = facts(served, "kim", 1)
     facts(served, "lee", 1)
     command = {
@@ -52,9 +50,11 @@ def test_what_is_acknowledged_becomes_facts_and_corrections_tell_what_they_did(
     if first.status_code == 202:  # a machine that is busy
         assert first.headers["Location"] == "/v1/corrections/c1"
     found = wait_until(
-        lambda: (answer := served.client.get("/v1/corrections/c1")).status_code == 200
-        and len(answer.json()["events"]) == 2
-        and answer.json(),
+        lambda: (
+            (answer := served.client.get("/v1/corrections/c1")).status_code == 200
+            and len(answer.json()["events"]) == 2
+            and answer.json()
+        ),
         timeout_s=120,
         what="the outcome of the correction",
     )
@@ -75,5 +75,3 @@ def test_a_retract_finds_whose_observation_it_is(api: tuple[Served, Cluster]) ->
 
     assert served.correct(op="retract", observation_id="a1", reason="wrong person").status_code in (200, 202)
     facts(served, "ann", 0)
-
-

@@ -44,7 +44,7 @@ def day(number: float) -> str:
 
 
 def said(id: str, value: str, lo: float, hi: float | None = None, **fields: Any) -> Line:  # noqa: A002
-    """`kim located_in value` from day `lo` on, by a document of its own, observed and recorded on day `lo`."""
+    """`kim located_in value` from day `lo` on, by a document of its own, observed and recorded then."""
     fields = {"document": f"D{id[1:]}", "confidence": 0.8, "predicate": "located_in"} | fields
     source = {
         "id": "s", "document": fields.pop("document"), "category": fields.pop("category", "direct"),
@@ -155,7 +155,9 @@ def test_l2_another_value_makes_all_of_them_conflicting_and_is_preferred_for_its
     found = case(F1, F2, F3)
 
     states = found.at(30)
-    assert {name: one["state"] for name, one in states.items()} == dict.fromkeys(("F1", "F2", "F3"), "conflicting")
+    assert {name: one["state"] for name, one in states.items()} == dict.fromkeys(
+        ("F1", "F2", "F3"), "conflicting"
+    )
     assert {one["preferred"] for one in states.values()} == {states["F3"]["assertion_id"]}
     assert all("the conflict remains unresolved" in one["basis"] for one in states.values())
     assert found.lives(2.5) == {"F1": "current", "F2": "current"}

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from agents import drift_projection
 from agents.composition import embedded
 from agents.erasing import erase
-from agents.forget import forget_embedded, verify_embedded
+from agents.forget import erase_everything, forget_embedded, verify_embedded
 from agents.main import app
 from agents.proving import NoWords, Words
 from agents.read_model import ReadModel, catch_up, facts, folding_of, open_read_model, rebuild_embedded
@@ -259,6 +259,25 @@ def test_a_read_model_built_anew_after_a_forget_shows_what_the_old_one_shows(
     rebuild_embedded(model, world.host.store)
 
     assert rows(model) == old
+    model.close()
+
+
+def test_a_wish_that_came_by_the_topic_is_carried_out_later_and_leaves_what_was_said_since(
+    world: World,
+) -> None:
+    world.publish(*(said(i) for i in range(60)), *(said(i, subject="Bob") for i in range(30)))
+    model = opened_model(world)
+    wish = {"op": "forget", "scope": "subject", "subject": NAME, "reason": "asked for"}
+    world.host.publish(Topic.CORRECTIONS, [(None, json.dumps(wish).encode(), None)])
+    world.publish(said(70), said(90))
+
+    erase_everything(world.host, SETTINGS, folder_of(world))
+
+    assert left(world, "verbatim words 47 end", "verbatim words 59 end") == []
+    assert "table claims" in left(world, NAME)
+    with model.reading() as connection:
+        shown = facts(connection, folding_of(SETTINGS), FactFilter(subject=NAME), now=day(999), limit=9).items
+    assert [f.object for f in shown] == [f["object"] for f in facts_of(world, NAME)] != []
     model.close()
 
 

@@ -1,4 +1,4 @@
-"""Decisions of people in the fold: they hold against what was said before, and yield to what is said after."""
+"""Decisions of people in the fold: they hold against what was said before, and yield to what comes later."""
 
 from __future__ import annotations
 
