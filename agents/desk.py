@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from agents import answers
+from agents import answers, listings
 from agents.answers import Asked, Fields
 from agents.composition import wall_clock
 from agents.logs import EmbeddedLog, open_log
@@ -44,7 +44,7 @@ class Desk(Protocol):
     """Where questions are asked and corrections are given in."""
 
     def ask(self, question: str, **wanted: Any) -> Fields:
-        """The answer to a function of `agents.answers`, by its name. Raises FactdriftError."""
+        """The answer to one of `_QUESTIONS`, by its name. Raises FactdriftError."""
         ...
 
     def correct(self, fields: Mapping[str, Any]) -> Fields:
@@ -137,9 +137,9 @@ _QUESTIONS: Final[dict[str, tuple[Any, str]]] = {
     "fact": (answers.fact, "/v1/facts/{fact_id}"),
     "history": (answers.history, "/v1/history"),
     "why": (answers.why, "/v1/why"),
-    "unstable": (answers.unstable, "/v1/unstable"),
-    "links": (answers.links, "/v1/links"),
-    "assertions": (answers.assertions, "/v1/assertions"),
+    "unstable": (listings.unstable, "/v1/unstable"),
+    "links": (listings.links, "/v1/links"),
+    "assertions": (listings.assertions, "/v1/assertions"),
 }
 """What a desk can be asked: the function, and where the API answers it. Parameters have the same names."""
 

@@ -94,10 +94,10 @@ class Partitioned(Protocol):
 
 def wish_of(batch: Batch) -> Forget | Sweep | None:
     """The wish that a record is; those come in records of their own."""
-    for entry in batch.entries:
-        if isinstance(entry.usable, Forget | Sweep):
-            return entry.usable
-    return None
+    if len(batch.entries) != 1:
+        return None
+    usable = batch.entries[0].usable
+    return usable if isinstance(usable, Forget | Sweep) else None
 
 
 # -- an observation, a source ---------------------------------------------------------------

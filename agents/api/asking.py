@@ -1,4 +1,4 @@
-"""The routes that answer questions. Each is one call of `agents.answers`; what they mean is told there."""
+"""The routes that answer questions. Each is one call of `agents.answers` or `agents.listings`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request
 from starlette.responses import Response
 
-from agents import answers
+from agents import answers, listings
 from agents.api import explanations, queries, shapes
 from agents.api.problems import Problem
 from agents.api.replying import BEARER, ask, json_response, problems, tagged
@@ -120,7 +120,7 @@ async def why_not(request: Request, query: Annotated[queries.WhyNotQuery, Query(
 )
 async def subjects(request: Request, query: Annotated[queries.SubjectsQuery, Query()]) -> Response:
     """Those that begin with the text first, then those that hold it."""
-    return json_response(await ask(request, lambda asked: answers.subjects(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.subjects(asked, **_named(query))))
 
 
 @router.get(
@@ -131,7 +131,7 @@ async def subjects(request: Request, query: Annotated[queries.SubjectsQuery, Que
 )
 async def claims(request: Request, query: Annotated[queries.ClaimsQuery, Query()]) -> Response:
     """Claims, in order of namespace, subject and predicate."""
-    return json_response(await ask(request, lambda asked: answers.claims(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.claims(asked, **_named(query))))
 
 
 @router.get(
@@ -144,7 +144,7 @@ async def claim(
     request: Request, claim_id: Id, query: Annotated[queries.KnownQuery, Query()], if_none_match: Tag = None
 ) -> Response:
     """A claim by its id, with a tag."""
-    return tagged(request, await ask(request, lambda asked: answers.claim(asked, claim_id, **_named(query))))
+    return tagged(request, await ask(request, lambda asked: listings.claim(asked, claim_id, **_named(query))))
 
 
 @router.get(
@@ -181,7 +181,7 @@ async def claim_history(
 )
 async def links(request: Request, query: Annotated[queries.LinksQuery, Query()]) -> Response:
     """Links as they were published, newest first."""
-    return json_response(await ask(request, lambda asked: answers.links(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.links(asked, **_named(query))))
 
 
 @router.get(
@@ -192,7 +192,7 @@ async def links(request: Request, query: Annotated[queries.LinksQuery, Query()])
 )
 async def assertions(request: Request, query: Annotated[queries.AssertionsQuery, Query()]) -> Response:
     """The assertions of a claim at two clocks, with their disputes."""
-    return json_response(await ask(request, lambda asked: answers.assertions(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.assertions(asked, **_named(query))))
 
 
 @router.get(
@@ -203,7 +203,7 @@ async def assertions(request: Request, query: Annotated[queries.AssertionsQuery,
 )
 async def unstable(request: Request, query: Annotated[queries.UnstableQuery, Query()]) -> Response:
     """Of these names, in any spelling, or of all."""
-    return json_response(await ask(request, lambda asked: answers.unstable(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.unstable(asked, **_named(query))))
 
 
 @router.get(
@@ -214,7 +214,7 @@ async def unstable(request: Request, query: Annotated[queries.UnstableQuery, Que
 )
 async def drift_alerts(request: Request, query: Annotated[queries.DriftQuery, Query()]) -> Response:
     """Alerts, newest first."""
-    return json_response(await ask(request, lambda asked: answers.drift_alerts(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.drift_alerts(asked, **_named(query))))
 
 
 @router.get(
@@ -222,7 +222,7 @@ async def drift_alerts(request: Request, query: Annotated[queries.DriftQuery, Qu
 )
 async def cycles(request: Request, query: Annotated[queries.KnownPaged, Query()]) -> Response:
     """Newest first."""
-    return json_response(await ask(request, lambda asked: answers.cycles(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.cycles(asked, **_named(query))))
 
 
 @router.get(
@@ -235,7 +235,7 @@ async def cycle(
     request: Request, number: Annotated[int, Path(ge=1, lt=2**63)], if_none_match: Tag = None
 ) -> Response:
     """One cycle by its number, with a tag."""
-    found = await ask(request, lambda asked: answers.cycle(asked, number))
+    found = await ask(request, lambda asked: listings.cycle(asked, number))
     if found is None:
         raise Problem("no_such_cycle", f"Cycle {number} was not closed.")
     return tagged(request, found)
@@ -246,7 +246,7 @@ async def cycle(
 )
 async def rules(request: Request, query: Annotated[queries.RulesQuery, Query()]) -> Response:
     """The newest event of every rule."""
-    return json_response(await ask(request, lambda asked: answers.rules(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.rules(asked, **_named(query))))
 
 
 @router.get(
@@ -257,4 +257,4 @@ async def rules(request: Request, query: Annotated[queries.RulesQuery, Query()])
 )
 async def rule_events(request: Request, query: Annotated[queries.RuleEventsQuery, Query()]) -> Response:
     """Newest first."""
-    return json_response(await ask(request, lambda asked: answers.rule_events(asked, **_named(query))))
+    return json_response(await ask(request, lambda asked: listings.rule_events(asked, **_named(query))))

@@ -1,4 +1,4 @@
-"""`factdrift api` over a real broker: acknowledged writes, facts that follow, corrections and what they did."""
+"""`factdrift api` over a real broker: durable writes, facts that follow, corrections and what they did."""
 
 from __future__ import annotations
 
