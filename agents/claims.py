@@ -117,7 +117,8 @@ def _find(store: EmbeddedStore, subject: str, predicate: str, namespace: str | N
 
 
 def _stored(store: EmbeddedStore, namespace: str, subject: str, predicate: str) -> bytes | None:
-    return store.get(CLAIMS_TABLE, claim_id(namespace, subject, predicate).encode("ascii"))
+    stored = store.get(CLAIMS_TABLE, claim_id(namespace, subject, predicate).encode("ascii"))
+    return None if stored is None or claims.is_emptied(claims.decode(stored)) else stored
 
 
 def _subjects(store: EmbeddedStore) -> Iterator[tuple[str, str, bytes]]:

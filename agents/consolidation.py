@@ -188,9 +188,13 @@ class _Overlay:
             stored = self._state.get(CLAIMS_TABLE, table_key)
             live = None
             if stored is not None:
-                live = self._held.get(table_key, stored) or self.live(claims.decode(stored))
+                live = self._held.get(table_key, stored) or self._read(stored)
             self.claims[table_key] = live
         return table_key, self.claims[table_key]
+
+    def _read(self, stored: bytes) -> LiveClaim | None:
+        claim = claims.decode(stored)
+        return None if claims.is_emptied(claim) else self.live(claim)
 
     def live(self, claim: Claim) -> LiveClaim:
         model = None if self.vectors is None else self.vectors.model
@@ -211,8 +215,8 @@ class _Overlay:
     def stored_claims(self) -> Iterator[Claim]:
         """All claims of the partition: the long way."""
         for table_key, stored in self._state.scan(CLAIMS_TABLE, b""):
-            if table_key not in self.claims:
-                yield claims.decode(stored)
+            if table_key not in self.claims and not claims.is_emptied(claim := claims.decode(stored)):
+                yield claim
         yield from [live.claim for live in self.claims.values() if live is not None]
 
     def piece_keys(self, claim: ClaimId) -> list[bytes]:
@@ -228,7 +232,7 @@ class _Overlay:
         self.dirty_claims.add(claim.encode("ascii"))
 
     def drop_claim(self, claim: ClaimId) -> None:
-        """Delete a claim. One that is begun anew in the same call is stored all the same."""
+        """Empty a claim. One that is begun anew in the same call is stored all the same."""
         table_key = claim.encode("ascii")
         self.claims[table_key] = None
         self.dirty_claims.discard(table_key)
@@ -267,7 +271,9 @@ class _Overlay:
             stored = claims.encode(live.claim)
             self._held.keep(table_key, stored, live)
             found.append(Write(CLAIMS_TABLE, table_key, stored))
-        found += [Write(CLAIMS_TABLE, gone, None) for gone in sorted(self._gone_claims - self.dirty_claims)]
+        for gone in sorted(self._gone_claims - self.dirty_claims):
+            emptied = claims.emptied(ClaimId(gone.decode("ascii")))
+            found.append(Write(CLAIMS_TABLE, gone, claims.encode(emptied)))
         gone_subjects = self._gone_subjects - self.dirty_subjects
         found += [Write(SUBJECTS_TABLE, gone, None) for gone in sorted(gone_subjects)]
         return found + self.kept.writes()

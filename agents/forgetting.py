@@ -84,7 +84,7 @@ class Partitioned(Protocol):
         ...
 
     def drop_claim(self, claim: ClaimId) -> None:
-        """Delete a claim."""
+        """Empty a claim: nothing is left but that it holds the record."""
         ...
 
     def drop_subject(self, namespace: str, subject: str, record: Record) -> None:

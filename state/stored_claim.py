@@ -68,6 +68,19 @@ def layout_of(predicate: Predicate) -> str:
     return "never" if predicate.never_changes else "single"
 
 
+def emptied(claim: ClaimId) -> Claim:
+    """What is stored of a claim whose subject was forgotten: that there was one.
+
+    The key stays, since a host tells by it that records of before were applied and must not be again.
+    """
+    return Claim(claim=claim, namespace="", subject="", predicate="")
+
+
+def is_emptied(claim: Claim) -> bool:
+    """Whether nothing is left of a claim but its id; no subject has an empty name."""
+    return claim.subject == ""
+
+
 _encoder: Final = msgspec.msgpack.Encoder()
 _decoder: Final = msgspec.msgpack.Decoder(Claim)
 

@@ -117,7 +117,7 @@ class ApiSettings(BaseSettings):
     host: str = Field(
         "127.0.0.1", description="Address to listen on. Any other than this machine's own needs a token."
     )
-    port: int = Field(8600, ge=0, le=65535, description="Port to listen on; 0 is any free one.")
+    port: int = Field(8600, ge=0, description="Port to listen on; 0 is any free one.")
     tokens: SecretStr | None = Field(
         None,
         description="Bearer tokens, separated by commas; whoever has one may read and write everything. "

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from agents import answers, listings
 from agents.api import explanations, queries, shapes
 from agents.api.problems import Problem
-from agents.api.replying import BEARER, ask, json_response, problems, tagged
+from agents.api.replying import BEARER, ONCE, ask, json_response, problems, tagged
 from streams.events import Cycle
 
-router = APIRouter(prefix="/v1", tags=["questions"], dependencies=[BEARER])
+router = APIRouter(prefix="/v1", tags=["questions"], dependencies=[BEARER, ONCE])
 
 _PAGES = ("bad_limit", "bad_cursor", "bad_instant")
 Tag = Annotated[str | None, Header(alias="If-None-Match", description="The tag of an answer at hand.")]

@@ -12,12 +12,12 @@ from starlette.responses import Response, StreamingResponse
 from agents.api import queries
 from agents.api.metrics import Metrics
 from agents.api.problems import Problem
-from agents.api.replying import BEARER, problems, service_of
+from agents.api.replying import BEARER, ONCE, problems, service_of
 from agents.api.streaming import PAGE, Wanted, stream
 from agents.read_model import FactVersion, Page, changes, newest_change
 from streams.settings import ApiSettings
 
-router = APIRouter(prefix="/v1", tags=["changes"], dependencies=[BEARER])
+router = APIRouter(prefix="/v1", tags=["changes"], dependencies=[BEARER, ONCE])
 
 _EVENTS: dict[int | str, dict[str, Any]] = {
     200: {

@@ -6,18 +6,19 @@ Shared by all routes; knows none of them.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import anyio.to_thread
 import msgspec
-from fastapi import Request, Security
+from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
 from starlette.responses import Response
 
 from agents.answers import Asked
 from agents.api import shapes
-from agents.api.problems import MEDIA_TYPE, PROBLEMS
+from agents.api.problems import MEDIA_TYPE, PROBLEMS, Problem
 from agents.api.service import Service
 
 Result = TypeVar("Result")
@@ -26,6 +27,20 @@ BEARER: Final = Security(
     HTTPBearer(auto_error=False, description="One of the tokens of the service, where it asks for one.")
 )
 """Declares the token in the OpenAPI document; it was checked before any route is reached (`guarding`)."""
+
+REPEATABLE: Final = frozenset({"names"})
+
+
+async def _refuse_repeated(request: Request) -> None:
+    """A parameter that is given twice would otherwise count once, and nobody would say which."""
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    for name, times in given.items():
+        if name not in REPEATABLE and times > 1:
+            raise Problem("invalid_parameter", f"query.{name[:100]}: given more than once.")
+
+
+ONCE: Final = Depends(_refuse_repeated)
+"""Every parameter at most once, except those that are lists."""
 
 _encode: Final = msgspec.json.Encoder().encode
 

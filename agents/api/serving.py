@@ -25,6 +25,7 @@ from streams.settings import Settings
 
 LEAVE_S: Final = 20  # for requests that are being answered when the end comes
 BACKLOG: Final = 512
+PORT_MAX: Final = 65_535  # a greater one is silently taken for another
 
 
 class CannotListen(FactdriftError):
@@ -104,6 +105,8 @@ class _Server(uvicorn.Server):
 
 
 def _listener(host: str, port: int) -> socket.socket:
+    if port > PORT_MAX:
+        raise CannotListen(f"{port} is no port; the greatest is {PORT_MAX}. Set --port; 0 is any free one.")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         found = socket.socket(family, kind, protocol)

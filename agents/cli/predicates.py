@@ -104,6 +104,8 @@ def _claims(store: EmbeddedStore, registry: Registry) -> Iterator[tuple[str, See
     shelf = Shelf(lambda piece: store.get(PIECES_TABLE, piece))
     for _, stored in store.items(CLAIMS_TABLE):
         claim = claims.decode(stored)
+        if claims.is_emptied(claim):
+            continue
         # Reads evidence, folds nothing: predicate and policy have no say in it.
         live = LiveClaim(claim, predicate=registry.get(claim.predicate), policy=Policy())
         live.shelf = shelf

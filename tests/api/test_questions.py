@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agents.api.problems import PROBLEMS
@@ -75,6 +77,7 @@ def test_what_held_is_asked_by_words_and_by_instants(filled: Served) -> None:
     ("path", "query", "expected"),
     [
         ("/v1/facts", {"subjct": "kim"}, (422, "invalid_parameter")),
+        ("/v1/facts", {"subject": ["kim", "lee"]}, (422, "invalid_parameter")),
         ("/v1/facts", {"limit": "0"}, (422, "invalid_parameter")),
         ("/v1/facts", {"limit": "1001"}, (422, "invalid_parameter")),
         ("/v1/facts", {"cursor": "nonsense"}, (400, "bad_cursor")),
@@ -96,7 +99,7 @@ def test_what_held_is_asked_by_words_and_by_instants(filled: Served) -> None:
     ],
 )
 def test_every_fault_has_its_status_and_code(
-    filled: Served, path: str, query: dict[str, str], expected: tuple[int, str]
+    filled: Served, path: str, query: dict[str, Any], expected: tuple[int, str]
 ) -> None:
     assert filled.refused(path, **query) == expected
     assert expected[1] in PROBLEMS

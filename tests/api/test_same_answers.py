@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streams.events import DriftAlert
 from tests.api.served import Served, said
 from tests.api.surfaces import CommandLine, Rest, Tools, surfaces
 
@@ -36,6 +37,9 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> Any:
         {**said("Kim", "Bergen", "2024-01-20"), "observation_id": "k2", "recorded_at": "2024-03-31"},
         {**said("Lee", "Rome", "2024-03-30"), "observation_id": "l1", "recorded_at": "2024-03-31"},
     ]
+    for number in range(7):  # moves six times in a month
+        flip = said("Flip", f"city {number}", f"2024-03-{10 + number}", observation_id=f"x{number}")
+        lines.append({**flip, "recorded_at": "2024-03-31"})
     source = folder / "lines.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     CommandLine("--data", str(folder / "log"))._run("replay", str(source), "--json", codes=(0,))
@@ -80,6 +84,20 @@ def test_now_in_a_replayed_log_is_where_the_replay_has_got_to_on_every_surface(r
         Tools("--data", str(replayed.folder)).call("why", {"subject": "kim", "predicate": "lives in"})
         == whole
     )
+
+
+def test_who_is_unstable_is_told_alike_by_any_spelling(replayed: Served) -> None:
+    names = ["FLIP", "kim", "nobody"]
+    whole = replayed.get("/v1/unstable", names=names)
+
+    assert [(one["name"], one["unstable"]) for one in whole["items"]] == [
+        ("FLIP", True), ("kim", False), ("nobody", False),
+    ]  # fmt: skip
+    (alert,) = whole["items"][0]["alerts"]
+    assert DriftAlert.model_validate_json(json.dumps(alert)).signal == "unstable"
+    assert Tools("--data", str(replayed.folder)).call("unstable", {"names": names}) == whole
+    assert Tools("--url", replayed.url).call("unstable", {}) == replayed.get("/v1/unstable")
+    assert replayed.get("/v1/drift-alerts", subject="flip")["items"] == [alert]
 
 
 def test_a_value_that_is_none_is_explained_alike(replayed: Served) -> None:

@@ -21,7 +21,7 @@ from state.shelf import Shelf
 from state.statements import Statement
 from state.sweeping import sweep, wordless
 from state.withdrawn import FACTS, decode
-from streams.topics import Topic
+from streams.topics import CHANGE_FEED, Topic
 from tests.cases.world import observe
 from tests.kept import NAMES, KeptClaim, facts_of
 from tests.property.test_fold_against_twin import histories
@@ -236,7 +236,8 @@ def test_a_partition_that_forgot_holds_the_facts_of_a_history_without_it_whateve
     assert [word for word in words if word in held] == []
     if scope == "subject" and "ann" not in {line["subject"] for line in later}:
         assert b"ann" not in held
-    forgetful.distinct(Topic.FACT_INVALIDATED)  # what is told twice says the same
+    for topic in CHANGE_FEED:
+        forgetful.distinct(topic)  # what is told twice says the same
 
 
 def facts(cluster: SmallCluster) -> list[tuple[object, ...]]:
