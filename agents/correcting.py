@@ -33,7 +33,7 @@ from streams.topics import CHANGE_FEED, Topic
 from streams.wire import to_json
 
 OPS: Final = ("supersede", "invalidate", "link", "retract", "forget")
-ACTED_ON: Final = frozenset({"supersede", "invalidate", "retract"})
+ACTED_ON: Final = frozenset({"supersede", "invalidate", "retract", "link"})
 """What agents act on in this release. Anything else would be answered as done, and nothing would happen."""
 
 Fields = dict[str, Any]

@@ -118,6 +118,7 @@ def link(
     subject: About = None,
     predicate: Said = None,
     namespace: Namespace = None,
+    decided_at: DecidedAt = None,
     identity: Identity = None,
     data: Data = None,
     url: Url = None,
@@ -127,6 +128,7 @@ def link(
     """Say how two assertions of one claim relate; `confirms` and `refines` end a conflict of the two."""
     fields = _decision("link", target, None, None, reason, subject, predicate, namespace, identity)
     fields |= {"kind": kind, "source": {"id": source}}
+    fields |= {"decided_at": decided_at}
     _send(fields, data, url, token_file, json=json)
 
 

@@ -291,3 +291,21 @@ def test_a_worker_that_dies_at_any_write_of_a_forget_or_its_sweep_leaves_nothing
     held = table_bytes(forgetful)
     words = [line["source"]["document"].encode() for line in said if is_forgotten(line, scope)]
     assert [word for word in words if word in held] == []
+
+
+def test_records_of_before_that_are_read_again_after_a_forget_bring_nothing_back() -> None:
+    said = spoken([("ann", "Oslo", n, False) for n in range(3)], 0)
+    cluster = SmallCluster(1, crashes=[*[(-1, 0)] * 4, (0, 3)])
+    for line in said:
+        cluster.publish(line)
+    cluster.publish(wish("subject", "ann"), topic=Topic.CORRECTIONS)
+
+    cluster.drain()
+
+    told = [event for topic in CHANGE_FEED for event in cluster.distinct(topic)]
+    assert sorted((event["event"], event["version"]) for event in told) == [
+        ("fact-created", 1),
+        ("fact-invalidated", 4),
+        ("fact-reinforced", 2),
+        ("fact-reinforced", 3),
+    ]
