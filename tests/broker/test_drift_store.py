@@ -241,7 +241,7 @@ class TestDriftStore:
         assert (there.is_unstable, len(there.retired)) == (False, 1)
         assert store.names("elsewhere", day(21)) == [("elsewhere", "kim")]
 
-    @pytest.mark.parametrize("name", ["a|b", "{kim}", "}{", "kim\n", "Ünï", '"q"', "a\\b", "*", "k" * 500])
+    @pytest.mark.parametrize("name", ["a|b", "{kim}", "}k{", "kim\n", "Ünï", '"q"', "a\\b", "k*", "k" * 500])
     def test_a_name_may_hold_any_character(self, store: DriftStore, name: str) -> None:
         feed = Feed()
         feed.retire(name, "f0", 3)
