@@ -173,7 +173,7 @@ def _verdict(found: Measured) -> str:
     whole = calibration.tally("all", found.scores, found.proposed)
     recall, most = whole.recall or 0.0, whole.false_rate_at_most or 0.0
     return (
-        f"Proposed: FACTDRIFT_VECTORS_THRESHOLD={found.proposed:g}. It joins {recall:.0%} of pairs of "
-        f"one value and {whole.n_false} of {whole.n_different} of two, within {target}; from so few pairs, the "
-        f"rate may be up to {most:.1%}."
+        f"Proposed: FACTDRIFT_VECTORS_THRESHOLD={found.proposed:g}. It joins {recall:.0%} of the pairs of "
+        f"one value and {whole.n_false} of {whole.n_different} of two, within {target}; "
+        f"from so few pairs, the rate may be up to {most:.1%}."
     )
