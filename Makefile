@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup setup-dev test test-deep test-fast test-models crash-matrix check lint types format docs bench clean
+.PHONY: help run setup setup-dev test test-long test-deep test-fast test-models crash-matrix check lint types format docs bench clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -31,16 +31,19 @@ run: setup  ## Run the main job on real input, on the embedded default: no serve
 	@$(BIN)/factdrift demo
 
 test: setup-dev  ## Run all tests that this machine allows; says what is missing and how to get it
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not long"
+
+test-long: setup-dev  ## Run the long ones on Kafka: deaths at every step, fences, wire security; an hour
+	$(BIN)/python -m pytest -m long tests/broker
 
 test-fast: setup-dev  ## Run the tests that need no server
 	$(BIN)/python -m pytest tests/unit tests/property tests/reference tests/cases
 
 test-deep: setup-dev  ## Run the property tests with 2,000 examples each
-	FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest -n auto tests/property tests/unit/test_changes.py \
+	PYTHONHASHSEED=0 FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest -n auto tests/property tests/unit/test_changes.py \
 	  --ignore tests/property/test_mutants.py --ignore tests/property/test_cycles.py \
 	  --ignore tests/property/test_model_changes.py --ignore tests/property/test_drift_projection.py
-	FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest tests/api/test_schema.py
+	PYTHONHASHSEED=0 FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest tests/api/test_schema.py
 
 $(VENV)-models/.made: pyproject.toml constraints.txt constraints-models.txt
 	$(PYTHON) -m venv $(VENV)-models

@@ -10,7 +10,7 @@ from tests.crash_matrix.cases import BY_NAME, CASES, SHORT
 from tests.crash_matrix.run import Run
 from tests.parts.kafka import KafkaBroker
 
-pytestmark = [pytest.mark.broker, pytest.mark.slow]
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 SEED = 1
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "kafka-crashes.md"
 

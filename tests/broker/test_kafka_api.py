@@ -12,7 +12,7 @@ from tests.api.served import Served, problem, said
 from tests.broker.cluster import Cluster
 from tests.parts.processes import wait_until
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from tests.broker.feeds import Line, events, life, values
 from tests.builders import day
 from tests.parts.processes import wait_until
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 SHORT = {"FACTDRIFT_KAFKA_SESSION_TIMEOUT_S": "3", "FACTDRIFT_BATCH_MAX": "40"}
 N_CYCLES = int(os.environ.get("FACTDRIFT_TEST_CYCLES", "6"))
 """How many cycles a long run has. A worker is killed after each tenth; in a short run after each third."""

@@ -28,7 +28,7 @@ from tests.parts import or_skip
 from tests.parts.processes import wait_until
 from tests.parts.redis import RedisServer, start_redis
 
-pytestmark = [pytest.mark.broker, pytest.mark.redis, pytest.mark.slow]
+pytestmark = [pytest.mark.broker, pytest.mark.redis, pytest.mark.long]
 IN_29_DAYS, IN_31_DAYS = (1, 8, 15, 22, 30), (1, 8, 15, 22, 32)
 CAUGHT_UP_S = 120
 

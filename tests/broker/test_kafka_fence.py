@@ -28,7 +28,7 @@ from tests.broker.logs import regressions
 from tests.broker.test_kafka_crashes import SHORT, assert_as_embedded
 from tests.parts.processes import wait_until
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.broker.cluster import Cluster
 from tests.cases.world import observe
 from tests.parts.processes import wait_until
 
-pytestmark = [pytest.mark.broker, pytest.mark.slow]
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 
 NAME = "Kim Secretname"
 N = 1_000

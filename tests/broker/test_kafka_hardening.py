@@ -35,7 +35,7 @@ from tests.broker.logs import configure_topic
 from tests.parts.cut import CutConnection
 from tests.parts.processes import Process, wait_until
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 KINDS = pytest.mark.parametrize("kind", ["stock", "ours"])
 LONG_S = 60.0  # a bound that only a hang reaches
 

@@ -22,7 +22,7 @@ from tests.parts import or_skip
 from tests.parts.kafka import JvmBroker, MoreListeners, start_kafka_on_jvm
 from tests.parts.processes import Process, free_ports, start_process
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 ANY_PORT = {"FACTDRIFT_HEALTH_PORT": "0"}
 SHORT = {"FACTDRIFT_KAFKA_SESSION_TIMEOUT_S": "2"}
 SOON_S = 60  # no measure of speed: an answer that never comes

@@ -11,7 +11,7 @@ from tests.broker.cluster import READY_S, Cluster
 from tests.broker.feeds import life
 from tests.broker.test_kafka_crashes import assert_as_embedded
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 LONG = 600  # of a session: one that ran out would show as a worker that is never ready
 assert LONG > 2 * READY_S
 

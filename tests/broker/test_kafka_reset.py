@@ -27,7 +27,7 @@ from tests.broker.feeds import events, greatest_observed_at, kafka_facts, life
 from tests.broker.test_kafka_crashes import assert_as_embedded
 from tests.parts.processes import Process, wait_until
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 
 
 def topics_of(kafka: KafkaSettings) -> set[str]:

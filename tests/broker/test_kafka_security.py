@@ -20,7 +20,7 @@ from tests.broker.feeds import embedded_facts, greatest_observed_at, kafka_facts
 from tests.parts import or_skip
 from tests.parts.secured_kafka import MECHANISMS, PASSWORD, USER, SecuredKafka, start_secured_kafka
 
-pytestmark = pytest.mark.broker
+pytestmark = [pytest.mark.broker, pytest.mark.long]
 DEADLINE_S = 60  # for one refusal, the start of Python included; measured: 1 s
 REFUSED = 3
 HOST = "FACTDRIFT_KAFKA_"
