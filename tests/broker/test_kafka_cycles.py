@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 
 from agents.audit import OPEN_TABLE, audited, decode_rule
 from agents.clock import tick_request
+from agents.replay import records
 from state.instants import DAY_MS, Instant
 from state.rules import Standing
 from streams.kafka import ends_of, latest_values, publish, single_changelog_name, topic_name
@@ -21,6 +23,7 @@ from streams.topics import Topic
 from tests.broker.cluster import Cluster
 from tests.broker.feeds import Line, events, life, values
 from tests.builders import day
+from tests.cases.world import fresh
 from tests.parts.processes import wait_until
 
 pytestmark = [pytest.mark.broker, pytest.mark.long]
@@ -107,6 +110,70 @@ def test_a_rule_is_matched_in_every_partition_and_decays_where_nothing_matches(
     assert (rule.standing, round(rule.confidence, 6)) == (Standing.CANDIDATE, round(0.55 * 0.95, 6))
     told = [event["event"] for event in values(found.settings, Topic.RULE_EVENTS)]
     assert told == ["added", "matched", "decayed"]
+
+
+LIVES: list[tuple[list[tuple[str, str]], float]] = [
+    *[
+        (
+            [*([("added", "decays"), ("added", "returns"), ("added", "kept"), ("added", "candidate"),
+               ("added", "never"), ("validated", "decays"), ("validated", "returns"), ("validated", "kept")]
+               if number == 1 else []),
+             ("matched", "kept"),
+             *([("matched", "candidate")] if number <= 3 else [])],
+            number,
+        )
+        for number in range(1, 6)
+    ],
+    *[([("matched", "returns"), ("matched", "kept")], number) for number in range(6, 12)],
+    ([("matched", "kept")], 91),
+    ([("matched", "kept")], 95.5),
+]  # fmt: skip
+"""The rules of CASES as one life: what is said of rules in each cycle, and the day of its tick.
+
+"decays" is active and never matched; "returns" is demoted and then matched again; "kept" is matched in every
+cycle; "candidate" rises to 0.65; "never" is pruned ninety days after it was added or matched last.
+"""
+
+
+def lives(told: list[Line]) -> dict[str, list[tuple[object, ...]]]:
+    """What became of each rule, step by step, each delivery once."""
+    once = {event["event_id"]: event for event in told if not event["standard"]}
+    found: dict[str, list[tuple[object, ...]]] = {}
+    for event in once.values():
+        step = (event["cycle"], event["event"], event["confidence"], event["standing"])
+        found.setdefault(event["name"], []).append(step)
+    return {name: sorted(steps, key=lambda step: step[0]) for name, steps in found.items()}
+
+
+def test_the_rules_of_the_cases_have_one_life_on_both_hosts(kafka_worker: Callable[..., Cluster]) -> None:
+    on_kafka = kafka_worker(partitions=2, n=1)
+    start = n_records(on_kafka, Topic.CYCLE_PARTS)
+    with fresh() as embedded:
+        for number, (commands, at) in enumerate(LIVES, 1):
+            lines = [f'{{"op":"{op}","name":"{name}"}}'.encode() for op, name in commands]
+            embedded.host.publish(Topic.RULES, [(b"r", line, None) for line in lines])
+            embedded.tick(at)
+            asyncio.run(publish(on_kafka.settings, Topic.RULES, [(b"r", line) for line in lines]))
+            start += len(lines)
+            wait_until(
+                lambda n=start: n_records(on_kafka, Topic.CYCLE_PARTS) >= n,  # type: ignore[misc]
+                timeout_s=60,
+                what="the commands to be handed on",
+            )
+            tick(on_kafka, day(at))
+            wait_closed(on_kafka, number)
+            start = n_records(on_kafka, Topic.CYCLE_PARTS)
+        expected = lives([json.loads(r.value) for r in records(embedded.host.store, Topic.RULE_EVENTS)])
+
+    assert lives(values(on_kafka.settings, Topic.RULE_EVENTS)) == expected
+    assert [
+        round(float(str(step[2])), 5) for step in expected["decays"] if step[1] in ("decayed", "demoted")
+    ][:5] == [0.475, 0.45125, 0.42869, 0.40725, 0.38689]
+    assert "demoted" in {step[1] for step in expected["decays"]}
+    assert "promoted" in {step[1] for step in expected["returns"] if int(str(step[0])) > 5}
+    assert not {step[1] for step in expected["kept"]} & {"decayed", "demoted"}
+    assert "promoted" in {step[1] for step in expected["candidate"]}
+    assert "pruned" in {step[1] for step in expected["never"]}
 
 
 @pytest.mark.slow
