@@ -233,11 +233,11 @@ class _Batch:
         )
 
     def _decision(self, record: Record, decision: Decision) -> None:
-        """Two contents under one id are two rows: which of them is taken is decided where the claim is."""
+        """Each record is a row: one that was refused may be sent again, and the claim decides."""
         self.corrections.append(
             {
                 "correction_id": derive(
-                    "decision", decision.claim, decision.correction_id, decision.content_hash
+                    "decision", decision.claim, decision.correction_id, record.partition, record.offset
                 ),
                 "op": decision.__struct_config__.tag,
                 "namespace": decision.namespace,

@@ -63,7 +63,10 @@ def told(cluster: SmallCluster) -> list[list[dict[str, Any]]]:
     audits = cluster.distinct(Topic.CYCLES, by="audit_id")
     return [
         [{name: value for name, value in audit.items() if name != "offsets"} for audit in audits],
-        cluster.distinct(Topic.RULE_EVENTS),
+        [
+            {name: value for name, value in event.items() if name != "event_id"}
+            for event in cluster.distinct(Topic.RULE_EVENTS)
+        ],
         [
             {name: value for name, value in alert.items() if name not in ("event_id", "position")}
             for alert in cluster.distinct(Topic.DRIFT_ALERTS)
