@@ -43,7 +43,6 @@ test-deep: setup-dev  ## Run the property tests with 2,000 examples each
 	PYTHONHASHSEED=0 FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest -n auto tests/property tests/unit/test_changes.py \
 	  --ignore tests/property/test_mutants.py --ignore tests/property/test_cycles.py \
 	  --ignore tests/property/test_model_changes.py --ignore tests/property/test_drift_projection.py
-	PYTHONHASHSEED=0 FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest
 
 $(VENV)-models/.made: pyproject.toml constraints.txt constraints-models.txt
 	$(PYTHON) -m venv $(VENV)-models
