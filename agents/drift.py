@@ -189,13 +189,6 @@ def _in_flux(entity: Entity) -> Iterator[tuple[AlertKind, Instant]]:
         yield AlertKind.SETTLED, entity.churning_since
 
 
-def next_due(tables: Tables) -> Instant | None:
-    """The earliest `now` of a tick at which a subject of this partition is to be looked at; None: never."""
-    stored = (tables.get(DRIFT_TABLE, watch_key(number)) for number in range(SHARDS))
-    found = [earliest(shard) for shard in stored if shard is not None and load(shard).due]
-    return min(found, default=None)
-
-
 def _news_by_subject(folded: Folded) -> dict[tuple[str, str], tuple[str, list[News]]]:
     """What the record means for the drift of each subject, in order, with the subject's newest spelling."""
     found: dict[tuple[str, str], tuple[str, list[News]]] = {}

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, NewType
 import msgspec
 
 from state.corrections import Decision, Supersede
+from state.decided import worded
 from state.fold_state import AFTER_ALL, ASIDE, Side
 from state.forms import Forms
 from state.identity import ClaimId, derive
@@ -255,25 +256,4 @@ def replacement(row: Decided) -> Statement:
     """The statement that a supersede makes in its own name: the replacement, from its `valid_at` on."""
     decision = row.decision
     assert isinstance(decision, Supersede), "only a supersede has a replacement"
-    return Statement(
-        effective_at=decision.valid_at,
-        observed_at=row.decided_at,
-        observation_id=ObservationId(decision.correction_id),
-        form=decision.form,
-        affirmed=True,
-        spelling=decision.spelling,
-        source=None,
-        document=None,
-        valid_from=decision.valid_at,
-        valid_to=None,
-        lo_granularity=decision.granularity,
-        hi_granularity=None,
-        confidence=decision.confidence,
-        extracted=False,
-        supersedes=None,
-        votes=True,
-        subject=decision.subject,
-        predicate=decision.predicate,
-        recorded_at=decision.recorded_at,
-        content_hash=decision.content_hash,
-    )
+    return worded(decision, decision.form, decision.spelling, at=row.decided_at, votes=True)

@@ -18,7 +18,7 @@ from state.episodes import Edge, Reason
 from state.facts import Fact
 from state.fold_state import BEFORE_ALL, Cluster, ClusterState, FoldState, OpenFact, SpellingCount
 from state.instants import Instant
-from state.statements import ObservationId, Statement
+from state.statements import ObservationId, Spelling, Statement
 
 
 class Verdict(enum.StrEnum):
@@ -129,16 +129,17 @@ def retracted_by(statement: Statement) -> str:
     return statement.observation_id
 
 
-def statements_of(decision: Supersede | Invalidate, closes: str) -> list[Statement]:
-    """The statements by which a decision enters the evidence of its claim; `closes` is the form it closes."""
-    decided_at = taken_at(decision)
-    closing = Statement(
+def worded(
+    decision: Supersede | Invalidate, form: str, spelling: Spelling | None, *, at: Instant, votes: bool
+) -> Statement:
+    """A decision, taken at an instant, as a statement in its own name: what it says of one form."""
+    return Statement(
         effective_at=decision.valid_at,
-        observed_at=decided_at,
+        observed_at=at,
         observation_id=ObservationId(decision.correction_id),
-        form=closes,
+        form=form,
         affirmed=True,
-        spelling=None,
+        spelling=spelling,
         source=None,
         document=None,
         valid_from=decision.valid_at,
@@ -148,11 +149,18 @@ def statements_of(decision: Supersede | Invalidate, closes: str) -> list[Stateme
         confidence=decision.confidence,
         extracted=False,
         supersedes=None,
-        votes=False,
+        votes=votes,
         subject=decision.subject,
         predicate=decision.predicate,
         recorded_at=decision.recorded_at,
         content_hash=decision.content_hash,
+    )
+
+
+def statements_of(decision: Supersede | Invalidate, closes: str) -> list[Statement]:
+    """The statements by which a decision enters the evidence of its claim; `closes` is the form it closes."""
+    closing = replace(
+        worded(decision, closes, None, at=taken_at(decision), votes=False),
         verdict=Verdict.SUPERSEDED if isinstance(decision, Supersede) else Verdict.INVALIDATED,
         reason=decision.reason,
     )

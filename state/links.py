@@ -9,7 +9,6 @@ from confidence.
 from __future__ import annotations
 
 import enum
-from typing import Final
 
 import msgspec
 
@@ -129,8 +128,6 @@ def beginning(assertion: Assertion) -> Instant:
 
 Pair = frozenset[object]
 """Two assertions, or two sides of the claim, without an order."""
-
-RECONCILING: Final = frozenset({LinkKind.CONFIRMS.value, LinkKind.REFINES.value})
 
 
 class Verdicts:

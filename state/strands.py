@@ -22,7 +22,7 @@ from state.shelf import Shelf
 from state.statements import Statement
 from state.stored_claim import Claim
 from state.strand import Strand
-from state.versioned import is_versioned, version_at, with_version
+from state.versioned import version_at, with_version
 from state.withdrawn import Withdrawn
 
 INLINE_MAX: Final = 8  # strands in the claim's own value; further values of a multi predicate lie apart
@@ -72,8 +72,7 @@ class Strands:
         if found is None:
             held = self.claim.strands.get(name)
             if held is None and self.claim.n_apart and not self.is_rebuilt:
-                stored = self._read_apart(self._strand_key(name))
-                held = None if stored is None else _decode_strand(stored)
+                held = self._strand_apart(name)
             if held is None:
                 held = self._new_strand(name)
             chunks = Chunks(
@@ -96,16 +95,15 @@ class Strands:
 
     def _read_apart(self, key: bytes) -> bytes | None:
         """A strand, or a page of names, as the claim at hand left it, or None."""
-        stored = self.shelf.get(key)
-        if stored is None or not is_versioned(stored):
-            return stored
-        return version_at(stored, self.claim.epoch)
+        return version_at(self.shelf.get(key), self.claim.epoch)
+
+    def _strand_apart(self, name: str) -> Strand | None:
+        stored = self._read_apart(self._strand_key(name))
+        return None if stored is None else _decode_strand(stored)
 
     def _put_apart(self, key: bytes, value: bytes) -> None:
         """Store a strand, or a page of names; the claim that is stored now still finds the one before."""
         stored = self.shelf.get(key)
-        if stored is not None and not is_versioned(stored):
-            stored = with_version(None, stored, epoch=-1, epoch_now=self.claim.epoch)
         self.shelf.put(key, with_version(stored, value, epoch=self.claim.epoch, epoch_now=self.epoch))
 
     def _store_apart(self, name: str, strand: Strand) -> None:
@@ -148,6 +146,10 @@ class Strands:
             self.pages[page] = _decode_names(stored)
         return self.pages[page]
 
+    def names(self) -> list[str]:
+        """The names of all strands."""
+        return [*self.claim.strands, *self._names_apart()]
+
     def _names_apart(self) -> Iterator[str]:
         n_left = self.claim.n_apart
         page = 0
@@ -167,10 +169,7 @@ class Strands:
 
     def everything(self) -> list[Statement]:
         """All statements as they were before the batch at hand."""
-        found: list[Statement] = []
-        for name in [*self.claim.strands, *self._names_apart()]:
-            found.extend(self.strand(name).everything())
-        return found
+        return [statement for name in self.names() for statement in self.strand(name).everything()]
 
     def evidence(self, shelf: Shelf) -> list[Statement]:
         """All statements, between two batches."""
@@ -180,16 +179,15 @@ class Strands:
     def open_facts(self, shelf: Shelf) -> Iterator[Fact]:
         """The facts that nothing ends, as they were published last."""
         self.renew(shelf, epoch=self.claim.epoch)
-        for name in [*self.claim.strands, *self._names_apart()]:
+        for name in self.names():
             held = self.folding[name].strand if name in self.folding else self.claim.strands.get(name)
             if held is None:
-                stored = self._read_apart(self._strand_key(name))
-                held = Strand() if stored is None else _decode_strand(stored)
+                held = self._strand_apart(name) or Strand()
             yield from (p.fact for p in held.live.values() if p.fact.reason is None)
 
     def published(self) -> dict[FactId, Published]:
         """Everything that was published of the claim and is not withdrawn: the long way."""
         found: dict[FactId, Published] = {}
-        for name in [*self.claim.strands, *self._names_apart()]:
+        for name in self.names():
             found.update(self.strand(name).published())
         return found

@@ -24,11 +24,22 @@ _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(_Versions).decode
 
 
+_UNVERSIONED_EPOCH: Final = 0  # before every batch that comes now
+
+
+def _versions(stored: bytes) -> _Versions:
+    """What is stored; releases with format 1 of claims wrote strands and their names as they were."""
+    try:
+        return _decode(stored)
+    except msgspec.DecodeError:
+        return _Versions(_UNVERSIONED_EPOCH, stored, -1, b"")
+
+
 def version_at(stored: bytes | None, epoch: int) -> bytes | None:
     """The value as of an epoch, or None where there was none."""
     if stored is None:
         return None
-    found = _decode(stored)
+    found = _versions(stored)
     if found.epoch <= epoch:
         return found.value
     return found.before if found.epoch_before >= 0 else None
@@ -38,7 +49,7 @@ def with_version(stored: bytes | None, value: bytes, *, epoch: int, epoch_now: i
     """What to store so that `value` is read from `epoch_now` on, and at `epoch` what is read now."""
     epoch_before, before = -1, b""
     if stored is not None:
-        held = _decode(stored)
+        held = _versions(stored)
         if held.epoch <= epoch:
             epoch_before, before = held.epoch, held.value
         else:

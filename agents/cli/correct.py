@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from agents.cli.output import Json, err, for_programs, out, table, write_json
-from agents.desk import Answered, Desk, open_desk
 from state.errors import Refused
 from state.facts import as_text
 from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from agents.desk import Desk
 
 NOTHING_FOUND = 4
 REFUSED = 3
@@ -53,6 +55,8 @@ correct = typer.Typer(
 @contextlib.contextmanager
 def desk_of(data: Path | None, url: str | None, token_file: Path | None) -> Iterator[Desk]:
     """The log in a folder or an API that runs; closed afterwards."""
+    from agents.desk import open_desk  # takes a fifth of a second that other commands need not wait
+
     desk = open_desk(Settings(), data=data, url=url, token_file=token_file)
     try:
         yield desk
@@ -203,6 +207,8 @@ def _decision(
 def _send(
     fields: dict[str, Any], data: Path | None, url: str | None, token_file: Path | None, *, json: bool
 ) -> None:
+    from agents.desk import Answered
+
     given = {name: value for name, value in fields.items() if value is not None}
     with desk_of(data, url, token_file) as desk:
         try:

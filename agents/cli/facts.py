@@ -9,37 +9,26 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 import typer
 from rich.text import Text
-from sqlalchemy import Connection
 
 from agents.cli.output import Json, err, for_programs, out, table, write_json
 from agents.composition import wall_clock
 from agents.logs import EmbeddedLog, open_log
-from agents.read_model import (
-    FactFilter,
-    FactRead,
-    FactVersion,
-    Page,
-    catch_up,
-    claims,
-    facts,
-    folding_of,
-    history,
-    open_read_model,
-    rebuild_embedded,
-    rebuild_kafka,
-)
-from agents.read_model.asking import known_at_of, overlaps_of, valid_at_of
 from agents.replay import now_of
 from state.errors import FactdriftError
 from state.facts import State, as_text
 from state.instants import Instant
 from state.statements import Spelling
 from streams.settings import Settings
+
+if TYPE_CHECKING:  # the read model and its database take a tenth of a second, which no other command needs
+    from sqlalchemy import Connection
+
+    from agents.read_model import FactRead, FactVersion, Page
 
 NOTHING_FOUND = 4  # the exit code of a question that has no answer
 _PAGE = 200
@@ -99,6 +88,9 @@ def facts_command(
     "What did we believe last week about what was true in January?" is
     factdrift facts --known-at "last week" --overlaps January. Exit code 4 where there is no such fact.
     """
+    from agents.read_model import FactFilter, facts, folding_of
+    from agents.read_model.asking import known_at_of, overlaps_of, valid_at_of
+
     with _question(data) as (connection, settings, now):
         wanted = FactFilter(
             namespace=namespace,
@@ -143,6 +135,9 @@ def history_command(
     """
     if subject is None and fact_id is None:
         raise typer.BadParameter("give a subject, or a fact with --fact ID")
+    from agents.read_model import history
+    from agents.read_model.asking import known_at_of
+
     with _question(data) as (connection, _, now):
         by = None if known_at is None else known_at_of(known_at, now=now)
         found: list[FactVersion] = []
@@ -182,6 +177,8 @@ def rebuild_read_model(
 
     Where Kafka has removed events of the change feed by now, they are derived again from the internal topic.
     """
+    from agents.read_model import open_read_model, rebuild_embedded, rebuild_kafka
+
     settings = Settings()
     if data is None:
         with contextlib.closing(open_read_model(settings, settings.data)) as model:
@@ -216,6 +213,8 @@ def _question(data: Path | None) -> Iterator[tuple[Connection, Settings, Instant
             "This command reads an embedded log: give its folder with --data DIR. "
             "Make one with: factdrift replay FILE --data DIR"
         )
+    from agents.read_model import catch_up, open_read_model
+
     settings = Settings()
     with _embedded(settings, data) as log, contextlib.closing(open_read_model(settings, data)) as model:
         now = now_of(log.host.store, wall_clock())
@@ -246,6 +245,8 @@ def _claim_ids(
     fact_id: str | None,
 ) -> Iterator[str | None]:
     """The claims whose history is wanted; None where it is that of one fact."""
+    from agents.read_model import claims
+
     if fact_id is not None:
         yield None
         return

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from agents import composition
-from agents import forget as forgetting
 from agents.cli.output import Json, for_programs, out, table, write_json
 from agents.logs import EmbeddedLog, open_log
 from agents.proving import Proof, Words
@@ -117,6 +116,8 @@ def _run(
     json: bool,
 ) -> None:
     """Forget, unless only to verify, and look for the words where there are any to look for."""
+    from agents import forget as forgetting  # brings the read model along, which other commands do not need
+
     settings = Settings()
     words = Words(texts) if texts or verify else None
     proof, told = None, None

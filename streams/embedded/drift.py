@@ -18,6 +18,7 @@ import msgspec
 from state.drift import WINDOW_MS, Entity
 from state.instants import Instant
 from streams.drift import Batch, DriftStoreEmptied, DriftUnavailable, Kept, Place, Progress, updated
+from streams.embedded.sqlite import transaction
 from streams.topics import Topic
 
 DRIFT_FILE: Final = "drift.sqlite"
@@ -156,15 +157,8 @@ class SqliteDriftStore:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._translated():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._db.execute("ROLLBACK")
-                raise
+        with self._translated(), transaction(self._db):
+            yield
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:

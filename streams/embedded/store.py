@@ -15,6 +15,7 @@ from typing import Final
 
 from state.errors import FactdriftError
 from state.instants import Instant
+from streams.embedded.sqlite import transaction
 from streams.host import Record, Write
 from streams.keys import Offset, Partition
 from streams.topics import SPEC_OF, Topic
@@ -124,15 +125,8 @@ class EmbeddedStore:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Everything inside happens or nothing of it. Raises EmbeddedLocked after 30 s of waiting."""
-        with _translated(self.path):
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._db.execute("ROLLBACK")
-                raise
+        with _translated(self.path), transaction(self._db):
+            yield
 
     # -- log --------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from faust.auth import SASLCredentials
 from mode import Service
 from yarl import URL
 
-from state.errors import FactdriftError, OutOfOrder
+from state.errors import OutOfOrder
 from state.instants import Instant
 from streams.host import Agent, Effects, Record
 from streams.kafka import failpoints
@@ -140,8 +140,7 @@ class ConsolidationApp(faust.App):
                 await self._handle(message)
             except Exception as error:
                 _log.exception("Record %s/%d/%d failed", message.topic, message.partition, message.offset)
-                reason = error if isinstance(error, FactdriftError) else f"{type(error).__name__}: {error}."
-                failure = RecordFailed(message.topic, message.partition, message.offset, reason)
+                failure = RecordFailed(message.topic, message.partition, message.offset, error)
                 failure.__cause__ = error
                 self.halt(failure)
             finally:

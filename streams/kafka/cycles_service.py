@@ -20,7 +20,6 @@ Two owners that both believe it is time close one cycle more, and nothing else h
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,19 +30,17 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError
 from mode import Service
 
-from state.errors import FactdriftError
-from state.instants import Instant
 from streams.host import Agent, Effects, Record, State, Write
 from streams.kafka import failpoints
-from streams.kafka.connection import client_options, translated
-from streams.kafka.consumer import HEARTBEATS_PER_SESSION, REVOKE_SHARE
+from streams.kafka.connection import translated
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import RecordFailed
 from streams.kafka.fence import FencedProducer
 from streams.kafka.metrics import Metrics
 from streams.kafka.naming import cycles_group_name, single_changelog_name, topic_name
-from streams.kafka.reading import ends_of, latest_values
-from streams.keys import Offset, Partition
+from streams.kafka.reading import ends_of, latest_values, record_of
+from streams.kafka.turns import TurnService, join
+from streams.keys import Partition
 from streams.settings import Settings
 from streams.topics import Topic
 
@@ -95,8 +92,10 @@ class Cycles:
     ends: Callable[[State], Sequence[int]]
 
 
-class CyclesService(Service):
+class CyclesService(TurnService):
     """Runs the agents while this worker owns them; the record under way is finished first."""
+
+    what = "The clock or the audit"
 
     def __init__(
         self,
@@ -107,9 +106,8 @@ class CyclesService(Service):
         halt: Callable[[BaseException], None],
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(settings.kafka, halt=halt, **kwargs)
         self._settings = settings
-        self._kafka = settings.kafka
         self._cycles = cycles
         self._agent_of = {topic: agent for agent in cycles.agents for topic in agent.inputs}
         self._topics = {topic_name(self._kafka, topic): topic for topic in self._agent_of}
@@ -119,9 +117,6 @@ class CyclesService(Service):
             for table in agent.tables
         }
         self._metrics = metrics
-        self._halt = halt
-        self._turn = asyncio.Lock()  # held for one record, or a tick; a rebalance waits for it
-        self._consumer: AIOKafkaConsumer | None = None
         self._owns = False
         self._state: SingleTables | None = None
         self._producer: FencedProducer | None = None
@@ -132,52 +127,21 @@ class CyclesService(Service):
 
     async def on_start(self) -> None:
         """Join the group."""
-        kafka = self._kafka
-        with translated(kafka):
-            consumer = AIOKafkaConsumer(
-                **client_options(kafka),
-                group_id=cycles_group_name(kafka),
-                # By range, one member is given the only partition of every topic.
-                partition_assignment_strategy=(RangePartitionAssignor,),
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",
-                session_timeout_ms=round(kafka.session_timeout_s * 1000),
-                heartbeat_interval_ms=round(kafka.session_timeout_s * 1000 / HEARTBEATS_PER_SESSION),
-                rebalance_timeout_ms=round(kafka.request_timeout_s * 1000),
-            )
-            consumer.subscribe(list(self._topics), listener=_Listener(self))
-            try:
-                await consumer.start()
-            except BaseException:
-                await consumer.stop()
-                raise
-        self._consumer = consumer
-
-    async def on_stop(self) -> None:
-        """Finish the record under way, let go, and leave the group."""
-        async with self._turn:
-            consumer, self._consumer = self._consumer, None
-            await self._let_go()
-        if consumer is not None:
-            await consumer.stop()
-
-    async def revoked(self) -> None:
-        """Let the record under way finish, then own nothing any more."""
-        deadline = Deadline(self._kafka.request_timeout_s * REVOKE_SHARE)
-        try:
-            async with asyncio.timeout(deadline.left_s), self._turn:
-                self._owns = False
-                await self._let_go()
-        except TimeoutError:
-            _log.warning(
-                "The audit's record was not finished before a rebalance; the new owner reads it again."
-            )
+        self._consumer = await join(
+            self._kafka,
+            cycles_group_name(self._kafka),
+            self._topics,
+            _Listener(self),
+            # By range, one member is given the only partition of every topic.
+            partition_assignment_strategy=(RangePartitionAssignor,),
+        )
 
     def assigned(self, partitions: Sequence[Any]) -> None:
         """Own clock and audit from now on, or not."""
         self._owns = bool(partitions)
 
     async def _let_go(self) -> None:
+        self._owns = False
         producer, self._producer, self._state = self._producer, None, None
         if producer is not None:
             await producer.stop(Deadline(self._kafka.request_timeout_s))
@@ -195,21 +159,7 @@ class CyclesService(Service):
 
     # -- records ----------------------------------------------------------------------------
 
-    @Service.task
-    async def _run(self) -> None:
-        while not self.should_stop:
-            async with self._turn:
-                if self._consumer is None or self.should_stop:
-                    return
-                try:
-                    await self._read(self._consumer)
-                except Exception as error:
-                    _log.exception("Clock or audit failed")
-                    self._halt(error)
-                    return
-            await asyncio.sleep(0)  # a rebalance that waits for its turn gets it
-
-    async def _read(self, consumer: AIOKafkaConsumer) -> None:
+    async def _take_turn(self, consumer: AIOKafkaConsumer) -> None:
         with translated(self._kafka):
             found = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=_RECORDS_MAX)
             # Looked at afterwards: the partitions may have come while it waited for records.
@@ -217,21 +167,11 @@ class CyclesService(Service):
                 await self._take_over()
         for tp, records in found.items():
             for raw in records:
-                record = Record(
-                    self._topics[tp.topic],
-                    Partition(raw.partition),
-                    Offset(raw.offset),
-                    raw.key,
-                    raw.value or b"",
-                    Instant(raw.timestamp),
-                )
+                record = record_of(self._topics[tp.topic], raw)
                 try:
                     await self._handle(record)
                 except Exception as error:
-                    reason = (
-                        error if isinstance(error, FactdriftError) else f"{type(error).__name__}: {error}."
-                    )
-                    raise RecordFailed(tp.topic, tp.partition, raw.offset, reason) from error
+                    raise RecordFailed(tp.topic, tp.partition, raw.offset, error) from error
                 await self._commit(consumer, tp, raw.offset + 1)  # 5
 
     async def _handle(self, record: Record) -> None:

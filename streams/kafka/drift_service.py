@@ -18,10 +18,10 @@ from mode import Service
 
 from streams.drift import DriftStore, DriftStoreEmptied, DriftUnavailable, Filler, inputs
 from streams.host import Record
-from streams.kafka.connection import client_options, translated
-from streams.kafka.consumer import HEARTBEATS_PER_SESSION
+from streams.kafka.connection import translated
 from streams.kafka.naming import drift_group_name, topic_name
-from streams.keys import Offset, Partition
+from streams.kafka.reading import record_of
+from streams.kafka.turns import join
 from streams.settings import KafkaSettings
 
 _log = logging.getLogger(__name__)
@@ -60,25 +60,13 @@ class DriftService(Service):
 
     async def on_start(self) -> None:
         """Join the group."""
-        kafka = self._kafka
-        with translated(kafka):
-            consumer = AIOKafkaConsumer(
-                **client_options(kafka),
-                group_id=drift_group_name(kafka),
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",
-                session_timeout_ms=round(kafka.session_timeout_s * 1000),
-                heartbeat_interval_ms=round(kafka.session_timeout_s * 1000 / HEARTBEATS_PER_SESSION),
-                rebalance_timeout_ms=round(kafka.request_timeout_s * 1000),
-                max_poll_interval_ms=_AWAY_MS,
-            )
-            consumer.subscribe(list(self._topics), listener=_Listener(self))
-            try:
-                await consumer.start()
-            except BaseException:
-                await consumer.stop()
-                raise
-        self._consumer = consumer
+        self._consumer = await join(
+            self._kafka,
+            drift_group_name(self._kafka),
+            self._topics,
+            _Listener(self),
+            max_poll_interval_ms=_AWAY_MS,
+        )
 
     async def on_stop(self) -> None:
         """Leave the group. What the store has taken in is told by the store."""
@@ -119,7 +107,7 @@ class DriftService(Service):
         assignment = self._assignment
         with translated(self._kafka):
             found = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=_BATCH_MAX)  # 2
-        records = [self._record(raw) for batch in found.values() for raw in batch]
+        records = [record_of(self._topics[raw.topic], raw) for batch in found.values() for raw in batch]
         if assignment != self._assignment:
             return  # given out anew meanwhile: whoever has the partitions now reads these again
         if records:
@@ -140,16 +128,6 @@ class DriftService(Service):
                 else:
                     consumer.seek(tp, at)
         self._is_placed = assignment == self._assignment
-
-    def _record(self, raw: Any) -> Record:
-        return Record(
-            self._topics[raw.topic],
-            Partition(raw.partition),
-            Offset(raw.offset),
-            raw.key,
-            raw.value or b"",
-            raw.timestamp,
-        )
 
     async def _commit(self, consumer: AIOKafkaConsumer, records: list[Record]) -> None:
         offsets: dict[TopicPartition, int] = {}

@@ -109,12 +109,13 @@ class TopicMismatch(KafkaTrouble):
 class RecordFailed(KafkaTrouble):
     """A record could not be handled. It was not committed: it is read again at the next start."""
 
-    def __init__(self, topic: str, partition: int, offset: int, reason: object) -> None:
+    def __init__(self, topic: str, partition: int, offset: int, error: BaseException) -> None:
+        reason = error if isinstance(error, FactdriftError) else f"{type(error).__name__}: {error}."
         super().__init__(
             f"The worker stopped at {topic}/{partition}/{offset}, which it could not handle: {reason} "
             "Nothing was committed past it, so it is read again at the next start."
         )
-        self.code = getattr(reason, "code", "")
+        self.code = getattr(error, "code", "")
         self.topic = topic
         self.partition = partition
         self.offset = offset

@@ -7,29 +7,25 @@ batch is read again, perhaps with other borders; claims recognise its observatio
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
-from mode import Service
 
-from state.errors import FactdriftError
-from state.instants import Instant
 from streams.host import Agent, Record
 from streams.kafka import failpoints
-from streams.kafka.connection import client_options, translated
-from streams.kafka.consumer import REVOKE_SHARE, heartbeat_s
+from streams.kafka.connection import translated
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import RecordFailed
 from streams.kafka.health import Standing
 from streams.kafka.metrics import Metrics
 from streams.kafka.naming import intake_group_name, topic_name
 from streams.kafka.producer import Producer
-from streams.keys import Offset, Partition
+from streams.kafka.reading import record_of
+from streams.kafka.turns import TurnService, join
 from streams.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -55,8 +51,10 @@ class NoTables:
         return False
 
 
-class IntakeService(Service):
+class IntakeService(TurnService):
     """Runs the intake agent until it is stopped; the batch under way is finished and committed first."""
+
+    what = "Intake"
 
     def __init__(
         self,
@@ -69,65 +67,29 @@ class IntakeService(Service):
         assigned: Callable[[], None],
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(settings.kafka, halt=halt, **kwargs)
         assert not agent.tables, "intake on Kafka is stateless"
         self._settings = settings
-        self._kafka = settings.kafka
         self._agent = agent
         self._producer = producer
         self._metrics = metrics
-        self._halt = halt
         self._assigned = assigned
         self._state = NoTables(settings.kafka.partitions)
         self._topics = {topic_name(settings.kafka, topic): topic for topic in agent.inputs}
-        self._turn = asyncio.Lock()  # held for one batch, from reading to commit; a rebalance waits for it
-        self._consumer: AIOKafkaConsumer | None = None
         self._undone: dict[TopicPartition, int] = {}  # where each partition goes on if the worker dies now
 
     async def on_start(self) -> None:
         """Join the group."""
         kafka = self._kafka
-        with translated(kafka):
-            consumer = AIOKafkaConsumer(
-                **client_options(kafka),
-                group_id=intake_group_name(kafka),
-                group_instance_id=kafka.group_instance_id,
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",
-                session_timeout_ms=round(kafka.session_timeout_s * 1000),
-                heartbeat_interval_ms=round(heartbeat_s(kafka.session_timeout_s) * 1000),
-                rebalance_timeout_ms=round(kafka.request_timeout_s * 1000),
-            )
-            consumer.subscribe(list(self._topics), listener=_Listener(self))
-            try:
-                await consumer.start()
-            except BaseException:
-                await consumer.stop()
-                raise
-        self._consumer = consumer
+        self._consumer = await join(
+            kafka,
+            intake_group_name(kafka),
+            self._topics,
+            _Listener(self),
+            group_instance_id=kafka.group_instance_id,
+        )
 
-    async def on_stop(self) -> None:
-        """Finish the batch under way, and leave the group."""
-        async with self._turn:
-            consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            await consumer.stop()
-
-    @Service.task
-    async def _run(self) -> None:
-        while not self.should_stop:
-            async with self._turn:
-                if self._consumer is None or self.should_stop:
-                    return
-                try:
-                    await self._batch(self._consumer)
-                except Exception as error:
-                    _log.exception("Intake failed")
-                    self._halt(error)
-                    return
-            await asyncio.sleep(0)  # a rebalance that waits for its turn gets it
-
-    async def _batch(self, consumer: AIOKafkaConsumer) -> None:
+    async def _take_turn(self, consumer: AIOKafkaConsumer) -> None:
         """1. Read. 2. Apply. 3. Send the outputs and await them. 4. Commit.
 
         If it fails before 4, the records are read again: observations arrive twice and are recognised by
@@ -148,37 +110,27 @@ class IntakeService(Service):
             failpoints.reach(failpoints.INTAKE_ACKNOWLEDGED)
             self._metrics.handled(self._agent.name, found, effects.outputs)
         except Exception as error:
-            reason = error if isinstance(error, FactdriftError) else f"{type(error).__name__}: {error}."
-            raise RecordFailed(first.topic.value, first.partition, first.offset, reason) from error
+            raise RecordFailed(first.topic.value, first.partition, first.offset, error) from error
         await self._commit(consumer, found)  # 4
         failpoints.reach(failpoints.INTAKE_COMMITTED)
 
     async def _read(self, consumer: AIOKafkaConsumer) -> list[Record]:
         """A batch: what is there, filled up for at most `batch_linger_ms` after its first record."""
         settings = self._settings
-        batches = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=settings.batch_max)
-        for tp, records in batches.items():
-            self._undone.setdefault(tp, records[0].offset)
-        found = [self._record(raw) for records in batches.values() for raw in records]
+        found = self._taken(await consumer.getmany(timeout_ms=_IDLE_MS, max_records=settings.batch_max))
         linger = Deadline(settings.batch_linger_ms / 1000)
         while found and len(found) < settings.batch_max and linger.left_s:
             more = await consumer.getmany(
                 timeout_ms=round(linger.left_s * 1000), max_records=settings.batch_max - len(found)
             )
-            for tp, records in more.items():
-                self._undone.setdefault(tp, records[0].offset)
-            found.extend(self._record(raw) for records in more.values() for raw in records)
+            found += self._taken(more)
         return found
 
-    def _record(self, raw: Any) -> Record:
-        return Record(
-            self._topics[raw.topic],
-            Partition(raw.partition),
-            Offset(raw.offset),
-            raw.key,
-            raw.value or b"",  # a tombstone on a topic that is not compacted is an empty record
-            Instant(raw.timestamp),
-        )
+    def _taken(self, batches: Mapping[TopicPartition, Sequence[Any]]) -> list[Record]:
+        """What was read, as records; from where each partition goes on if the worker dies now is noted."""
+        for tp, records in batches.items():
+            self._undone.setdefault(tp, records[0].offset)
+        return [record_of(self._topics[raw.topic], raw) for records in batches.values() for raw in records]
 
     async def _commit(self, consumer: AIOKafkaConsumer, found: list[Record]) -> None:
         offsets: dict[TopicPartition, int] = {}
@@ -210,15 +162,6 @@ class IntakeService(Service):
                     committed = await consumer.position(tp) if undone is None else undone
                     found.append(Standing(group, tp.topic, tp.partition, committed, end, polled))
         return found
-
-    async def revoked(self) -> None:
-        """Let the batch under way finish and commit, before its partitions go elsewhere."""
-        deadline = Deadline(self._kafka.request_timeout_s * REVOKE_SHARE)
-        try:
-            async with asyncio.timeout(deadline.left_s), self._turn:
-                pass
-        except TimeoutError:
-            _log.warning("A batch of intake was not finished before a rebalance; it is read again elsewhere.")
 
     def assigned(self) -> None:
         """Tell the worker that intake has its partitions."""

@@ -77,7 +77,7 @@ async def read_topics(
                 for tp, records in found.items():
                     for raw in records:
                         if follow or raw.offset < ends[tp]:
-                            yield _record(names[tp.topic], raw)
+                            yield record_of(names[tp.topic], raw)
 
 
 def read_topic(
@@ -132,7 +132,8 @@ async def ends_of(kafka: KafkaSettings, name: str) -> list[int]:
     return [ends[tp] for tp in partitions]
 
 
-def _record(topic: Topic, raw: Any) -> Record:
+def record_of(topic: Topic, raw: Any) -> Record:
+    """A record as agents get it. One without a value, where that erases nothing, has an empty one."""
     return Record(
         topic, Partition(raw.partition), Offset(raw.offset), raw.key, raw.value or b"", Instant(raw.timestamp)
     )

@@ -7,14 +7,14 @@ agree between themselves who applies a record.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from state.instants import Instant
 from streams.host import Record
 from streams.kafka.connection import client_options, reach, translated
 from streams.kafka.naming import topic_name
+from streams.kafka.reading import record_of
 from streams.keys import Offset, Partition
 from streams.settings import Settings
 from streams.topics import Topic
@@ -51,7 +51,7 @@ async def tail(
                         return
                 found = await consumer.getmany(*left, timeout_ms=_POLL_MS, max_records=BATCH_RECORDS)
                 records = [
-                    _record(topic_of[tp.topic], raw)
+                    record_of(topic_of[tp.topic], raw)
                     for tp, raws in found.items()
                     for raw in raws
                     if follow or raw.offset < ends[tp]
@@ -105,9 +105,3 @@ async def _places(consumer: AIOKafkaConsumer, names: Sequence[str]) -> list[Topi
         numbers = await consumer._client._wait_on_metadata(name)  # noqa: SLF001 the public way returns nothing
         found.extend(TopicPartition(name, number) for number in sorted(numbers))
     return found
-
-
-def _record(topic: Topic, raw: Any) -> Record:
-    return Record(
-        topic, Partition(raw.partition), Offset(raw.offset), raw.key, raw.value or b"", Instant(raw.timestamp)
-    )

@@ -6,14 +6,16 @@ Decides which threshold and dimension a model has where the settings leave them 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from state.similarity import ModelId, Vectors
 from streams.settings import BadSetting, Settings, VectorSettings
 from streams.vectors import static, transformer
 from streams.vectors.cache import CachedVectors
-from streams.vectors.endpoint import Endpoint, EndpointVectors
 from streams.vectors.transformer import TransformerChoice, TransformerVectors
+
+if TYPE_CHECKING:
+    from streams.vectors.endpoint import EndpointVectors
 
 THRESHOLDS: Final = {
     transformer.DEFAULT: 0.88,
@@ -60,6 +62,8 @@ def _transformer(chosen: VectorSettings, *, to_measure: bool) -> TransformerChoi
 
 
 def _endpoint(chosen: VectorSettings, *, to_measure: bool) -> EndpointVectors:
+    from streams.vectors.endpoint import Endpoint, EndpointVectors  # its client takes a tenth of a second
+
     name = chosen.model or ENDPOINT_DEFAULT
     dimension = chosen.dimension or DIMENSIONS.get(name)
     if dimension is None:
