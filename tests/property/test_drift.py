@@ -11,7 +11,8 @@ import hypothesis.strategies as st
 from hypothesis import given
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from agents.drift import DRIFT_TABLE, Drift, next_due
+from agents.drift import DRIFT_TABLE, Drift
+from agents.drift_watch import load, shard_of, watch_key
 from agents.following import Folded, Touched
 from state import stored_claim as claims
 from state.changes import Change, Kind, Revision
@@ -249,8 +250,11 @@ class DriftMachine(RuleBasedStateMachine):
 
     @invariant()
     def whoever_is_in_flux_is_under_watch(self) -> None:
-        if any(self.said.values()):
-            assert next_due(Tables(self.state)) is not None
+        for subject in {subject for (subject, _), is_on in self.said.items() if is_on}:
+            row_key = subject_key("default", subject)
+            shard = self.state.get(DRIFT_TABLE, watch_key(shard_of(row_key)))
+            assert shard is not None
+            assert row_key in load(shard).due
 
 
 TestDrift = DriftMachine.TestCase
