@@ -467,10 +467,30 @@ class DeadLetter(Model):
         return base64.b64decode(self.raw) if self.raw_encoding == "base64" else self.raw.encode("utf-8")
 
 
+class WebhookLetter(Model):
+    """An event that a receiver of a webhook did not take. It names the event and repeats no word of it."""
+
+    topic = Topic.WEBHOOK_LETTERS
+    schema_version: Literal[1] = 1
+    dead_letter_id: str = Field(description="Derived from webhook and event: the same on every delivery.")
+    webhook: str = Field(description="The name of the webhook in its file.")
+    event_id: str = Field(description="The event.")
+    code: Literal["refused", "gone", "tries_used_up"] = Field(
+        description="It answered that it will never take this event, or any; or the last try failed too."
+    )
+    message: str = Field(description="What came of the last try, in one sentence.")
+    status: int | None = Field(description="The status of its last answer; null: there was none.")
+    tries: int = Field(ge=1, description="How often it was tried by the process that gave it up.")
+    event_topic: str = Field(description="The topic on which the event stands.")
+    event_partition: int = Field(ge=0, description="Its partition.")
+    event_offset: int = Field(ge=0, description="Its offset.")
+    given_up_at: AwareDatetime = Field(description="When the last try began, by the clock of the sender.")
+
+
 PUBLIC_MODELS: tuple[type[Model], ...] = (
     Observation, Retract, Supersede, Invalidate, Relate, Forget,
     FactCreated, FactReinforced, FactInvalidated, FactRevised, Fact, FactLink, DriftAlert,
-    RuleCommand, RuleEvent, Cycle, DeadLetter,
+    RuleCommand, RuleEvent, Cycle, DeadLetter, WebhookLetter,
 )  # fmt: skip
 """One model per public topic, in the order in which data flows."""
 

@@ -136,6 +136,21 @@ Handler = Callable[[State, Sequence[Record]], Effects]
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Something that tables are built with and that settings can change, such as a model of vectors.
+
+    A host notes `value` with the tables and looks at the note before it goes on with them. Where it is
+    another one it calls `met` with where the tables are and what they were built with: that raises to refuse,
+    or says so and returns. `unmarked` is what tables without a note were built with; None: nobody knows.
+    """
+
+    name: str
+    value: str
+    met: Callable[[str, str], None]
+    unmarked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """What happens to a message, declared once.
 

@@ -109,6 +109,47 @@ class VectorSettings(BaseSettings):
     kept_max: int = Field(20_000, ge=0, description="Texts whose vectors are kept in memory.")
 
 
+class LanguageModelSettings(BaseSettings):
+    """Which language model is asked, where `triple_source` is llm, and by `factdrift extract`."""
+
+    model_config = SettingsConfigDict(env_prefix="FACTDRIFT_LLM_", extra="ignore")
+
+    model: str | None = Field(None, description="The model, by the name that the endpoint knows.")
+    url: str = Field(
+        "https://api.openai.com/v1", description="The endpoint, up to what stands before /chat/completions."
+    )
+    api_key: SecretStr | None = Field(None, description="The endpoint's key. Never printed.")
+    timeout_s: float = Field(
+        10.0, gt=0, description="Bound on one question with all its tries, in seconds; then the given triple."
+    )
+    batch_timeout_s: float = Field(
+        25.0, gt=0,
+        description="Bound on all questions of one batch: what has no answer by then keeps the given triple. "
+        "Keep it well below FACTDRIFT_KAFKA_REQUEST_TIMEOUT_S.",
+    )  # fmt: skip
+    at_once_max: int = Field(16, ge=1, description="Questions under way at one time.")
+    batch_max: int = Field(
+        64, ge=1, description="Observations in one batch where each is a question: a few rounds of them."
+    )
+    rest_s: float = Field(
+        10.0, ge=0,
+        description="How long the endpoint is left alone after as many failures in a row as there are "
+        "questions at once, in seconds.",
+    )  # fmt: skip
+    budget_calls: int | None = Field(
+        None, ge=0,
+        description="Requests that one process sends in one span, tries among them; beyond it, the given "
+        "triple. Not set: no bound.",
+    )  # fmt: skip
+    budget_tokens: int | None = Field(
+        None, ge=0, description="Tokens, of questions and answers, in one span. Not set: no bound."
+    )
+    budget_s: float = Field(86_400.0, gt=0, description="How long a span of the budget lasts, in seconds.")
+    kept_max: int = Field(
+        50_000, ge=0, description="Answers kept, so that equal content is asked about once."
+    )
+
+
 class ApiSettings(BaseSettings):
     """The HTTP API of `factdrift serve` and `factdrift api`: where it listens, who may ask, how much."""
 
@@ -170,7 +211,14 @@ class Settings(BaseSettings):
         description="Database of the read model: postgresql://user:password@host/database. May hold a "
         "password. Not set: an SQLite file in the data folder.",
     )
-    predicates: Path | None = Field(None, description="TOML file that declares or overrides predicates.")
+    predicates: Path | None = Field(
+        None, description="TOML file that declares or overrides predicates, and names their aliases."
+    )
+    webhooks: Path | None = Field(
+        None,
+        description="TOML file of webhooks, for `factdrift webhooks`; `factdrift serve` and `factdrift api` "
+        "deliver them too where it is set.",
+    )
     batch_max: int = Field(500, ge=1, description="Observations in one batch.")
     batch_bytes_max: int = Field(512 * 1024, ge=1024, description="Bytes in one internal record.")
     batch_linger_ms: int = Field(20, ge=0, description="How long intake waits for a batch to fill, in ms.")
@@ -190,6 +238,12 @@ class Settings(BaseSettings):
         "sentence-transformers loads, an OpenAI-compatible endpoint, or nothing.",
     )
     vector: VectorSettings = Field(default_factory=VectorSettings)
+    triple_source: Literal["given", "llm"] = Field(
+        "given",
+        description="Whose predicate and object count: the given ones, or what a language model makes of "
+        "them, see FACTDRIFT_LLM_….",
+    )
+    llm: LanguageModelSettings = Field(default_factory=LanguageModelSettings)
     tick_s: float = Field(
         60.0, gt=0, description="How often a cycle is closed while there is input, in seconds."
     )
@@ -210,6 +264,11 @@ class Settings(BaseSettings):
     )
     kafka: KafkaSettings = Field(default_factory=KafkaSettings)
     api: ApiSettings = Field(default_factory=ApiSettings)
+
+    @property
+    def intake_batch_max(self) -> int:
+        """Observations in one batch of public input; fewer where each is a question that is waited for."""
+        return self.batch_max if self.triple_source == "given" else min(self.batch_max, self.llm.batch_max)
 
     @field_validator("vote_window", mode="before")
     @classmethod

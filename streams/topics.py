@@ -33,6 +33,7 @@ class Topic(enum.StrEnum):
     RULE_EVENTS = "rule-events"
     CYCLES = "consolidation-cycles"
     DEAD_LETTERS = "observations-dlq"
+    WEBHOOK_LETTERS = "webhooks-dlq"
 
 
 CHANGE_FEED: Final = (Topic.FACT_CREATED, Topic.FACT_REINFORCED, Topic.FACT_INVALIDATED, Topic.FACT_REVISED)
@@ -99,6 +100,9 @@ TOPICS: Final[tuple[TopicSpec, ...]] = (
         Topic.CYCLES, "cycle", "one audit record for each cycle, of all namespaces together", stateful=False
     ),
     TopicSpec(Topic.DEAD_LETTERS, "original key", "what could not be used, and why", stateful=False),
+    TopicSpec(
+        Topic.WEBHOOK_LETTERS, "event id", "what a webhook's receiver did not take, and why", stateful=False
+    ),
 )  # fmt: skip
 """The topics that exist in this release, in the order in which data flows."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import faust
@@ -18,7 +18,7 @@ from yarl import URL
 
 from state.errors import OutOfOrder
 from state.instants import Instant
-from streams.host import Agent, Effects, Record
+from streams.host import Agent, Effects, Mark, Record
 from streams.kafka import failpoints
 from streams.kafka.connection import security_options
 from streams.kafka.consumer import OrderedConsumer, Transport, heartbeat_s
@@ -26,6 +26,7 @@ from streams.kafka.deadline import Deadline
 from streams.kafka.errors import OwnershipLost, RecordFailed
 from streams.kafka.fence import PartitionProducers
 from streams.kafka.health import Standing
+from streams.kafka.lanes import Lanes
 from streams.kafka.lease import Lease
 from streams.kafka.metrics import Metrics
 from streams.kafka.naming import changelog_name, group_name, note_of, topic_name
@@ -68,9 +69,9 @@ class PartitionState:
 class ConsolidationApp(faust.App):
     """A Faust app that runs one agent, and the services that are given to it.
 
-    `halt` stops the worker: it is called at most with the first error, and afterwards no record is
-    handled any more. `ready` is called with the partitions of each new assignment, once their tables
-    are restored.
+    `marks` are noted with every commit, and met before the tables of a partition are touched. `halt` stops
+    the worker: it is called at most with the first error, and afterwards no record is handled any more.
+    `ready` is called with the partitions of each new assignment, once their tables are restored.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class ConsolidationApp(faust.App):
         halt: Callable[[BaseException], None],
         ready: Callable[[list[int]], None],
         data: str,
+        marks: Sequence[Mark] = (),
     ) -> None:
         super().__init__(
             group_name(kafka), datadir=data, TableManager=BulkTableManager, **_faust_settings(kafka)
         )
         self.kafka = kafka
         self.lease = Lease(kafka.session_timeout_s)
+        self.marks = tuple(marks)
         self._agent = agent
         self.producers = PartitionProducers(kafka, _written_topics(kafka, agent))
         self.metrics = metrics
@@ -98,13 +101,13 @@ class ConsolidationApp(faust.App):
         self._ready = ready
         self._halted = False
         self._draining = False
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._lanes = Lanes(self._take)
+        self._one_applies = asyncio.Lock()
         self._expected: dict[int, int] = {}
         (source,) = agent.inputs
         self._source = source
         self._stamped = {name: self._table(name, open_store) for name in agent.tables}
-        channel = self.topic(topic_name(kafka, source), **_RAW)
+        channel = self.topic(self.source_topic, **_RAW)
         self.agent(channel, name=agent.name, concurrency=1)(self._consume)
 
     def _table(self, name: str, open_store: OpenStore) -> StampedTable:
@@ -130,23 +133,21 @@ class ConsolidationApp(faust.App):
         async for _ in stream:
             event = stream.current_event
             assert event is not None
-            await self._take(event.message)
+            await self._lanes.start(event.message)
+            if self._halted or self._draining:
+                await asyncio.Event().wait()  # until the app is stopped; nothing more is handled
 
     async def _take(self, message: Any) -> None:
         """Handle one record, or stop the worker; a record that failed is never passed over."""
-        if not (self._halted or self._draining):
-            self._idle.clear()
-            try:
-                await self._handle(message)
-            except Exception as error:
-                _log.exception("Record %s/%d/%d failed", message.topic, message.partition, message.offset)
-                failure = RecordFailed(message.topic, message.partition, message.offset, error)
-                failure.__cause__ = error
-                self.halt(failure)
-            finally:
-                self._idle.set()
         if self._halted or self._draining:
-            await asyncio.Event().wait()  # until the app is stopped; the next record must not be handled
+            return
+        try:
+            await self._handle(message)
+        except Exception as error:
+            _log.exception("Record %s/%d/%d failed", message.topic, message.partition, message.offset)
+            failure = RecordFailed(message.topic, message.partition, message.offset, error)
+            failure.__cause__ = error
+            self.halt(failure)
 
     async def _handle(self, message: Any) -> None:
         """1. Apply in memory. 2. Send the outputs and await them. 3. Write the changelogs and await them,
@@ -191,7 +192,8 @@ class ConsolidationApp(faust.App):
         record is under way.
         """
         if self._agent.may_wait:
-            return await asyncio.to_thread(self._agent.apply, state, [record])
+            async with self._one_applies:  # what an agent keeps in use is for one call at a time
+                return await asyncio.to_thread(self._agent.apply, state, [record])
         return self._agent.apply(state, [record])
 
     async def _write_stage(self, partition: int, stage: dict[str, dict[bytes, bytes | None]]) -> None:
@@ -250,10 +252,8 @@ class ConsolidationApp(faust.App):
 
     async def wait_idle(self, deadline: Deadline) -> bool:
         """Wait until no record is under way; False, and the worker stops, where that takes too long."""
-        try:
-            async with asyncio.timeout(deadline.left_s):
-                await self._idle.wait()
-        except TimeoutError:
+        self._lanes.shut()
+        if not await self._lanes.idle(deadline):
             self.halt(
                 OwnershipLost(
                     f"A batch was still under way {deadline.after_s:g} s after its partitions were to be "
@@ -276,14 +276,19 @@ class ConsolidationApp(faust.App):
                     "Offsets were not committed in time; their records are read again at the next start."
                 )
 
+    @property
+    def source_topic(self) -> str:
+        """The name of the topic that the agent reads."""
+        return topic_name(self.kafka, self._source)
+
     def standings(self) -> list[Standing]:
         """Where this worker's partitions of batches stand, as far as the client knows by now."""
-        return self.ordered_consumer.standings(group_name(self.kafka), topic_name(self.kafka, self._source))
+        return self.ordered_consumer.standings(group_name(self.kafka), self.source_topic)
 
     def logged(self, partition: int) -> str:
-        """How far the changelogs of a partition are, as it is noted with a commit."""
+        """How far the changelogs of a partition are, and what they are built with, for a commit's note."""
         reached = {name: table.stamped.held_offset(partition) for name, table in self._stamped.items()}
-        return note_of(reached)
+        return note_of(reached, {mark.name: mark.value for mark in self.marks})
 
     async def give_up_restoring(self) -> None:
         """Let the tables be closed, though they may be in the middle of being restored."""
@@ -294,6 +299,7 @@ class ConsolidationApp(faust.App):
     def begin_assignment(self) -> None:
         """A new assignment starts at what is committed, and this worker owns it afresh."""
         self._expected.clear()
+        self._lanes.open()
         self.metrics.recovery.begin()
         self.lease.renew()
 
@@ -325,7 +331,7 @@ class ConsolidationApp(faust.App):
         source, or the other way round, would read and write somebody else's state.
         """
         assignment = self.ordered_consumer.assignment()
-        names = [topic_name(self.kafka, self._source)]
+        names = [self.source_topic]
         names.extend(table.changelog_topic_name for table in self._stamped.values())
         held = [sorted(tp.partition for tp in assignment if tp.topic == name) for name in names]
         if any(partitions != held[0] for partitions in held):

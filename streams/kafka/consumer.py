@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from aiokafka import TopicPartition
@@ -20,6 +20,7 @@ from aiokafka.structs import OffsetAndMetadata
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.transports import ConsumerT
+from mode.threads import ServiceThread, WorkerThread
 
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import BrokerFailed
@@ -28,6 +29,7 @@ from streams.kafka.health import Standing
 _log = logging.getLogger(__name__)
 HEARTBEATS_PER_SESSION: Final = 10
 _HEARTBEAT_S_MAX: Final = 3.0  # a worker learns of a rebalance with its next heartbeat
+_THREAD_STOP_S: Final = 5.0
 REVOKE_SHARE: Final = 0.9
 """How much of the rebalance timeout a worker takes to finish its batch and commit; then the broker goes on
 without it."""
@@ -38,8 +40,29 @@ def heartbeat_s(session_timeout_s: float) -> float:
     return min(session_timeout_s / HEARTBEATS_PER_SESSION, _HEARTBEAT_S_MAX)
 
 
+class _ThreadOfClient(WorkerThread):
+    """A thread that a worker which stops leaves behind where it does not end.
+
+    The client waits without end for a broker that is silent, cancelled or not; stock threads would keep the
+    process alive with it, and waiting for them would hold up everything else that stops.
+    """
+
+    def __init__(self, service: ServiceThread, **kwargs: Any) -> None:
+        super().__init__(service, **kwargs)
+        self.daemon = True
+
+    def stop(self) -> None:
+        """Wait for its end, but not for long: the loop stands still meanwhile."""
+        if self.is_stopped.wait(_THREAD_STOP_S):
+            super().stop()
+        else:
+            _log.warning("The client of Kafka did not stop; the process ends without it.")
+
+
 class ConsumerThread(driver.AIOKafkaConsumerThread):
     """The thread in which the heartbeats run; it also carries the beat of the lease."""
+
+    Worker = _ThreadOfClient
 
     async def on_start(self) -> None:
         """Connect, and start the beat."""
@@ -80,6 +103,15 @@ class OrderedConsumer(driver.Consumer):
         """Commit everything that is done by now, after a commit that may already be under way."""
         await self.maybe_wait_for_commit_to_finish()
         await self.force_commit()
+
+    async def note_again(self, offsets: Mapping[int, int]) -> None:
+        """Commit what is committed for these partitions again, with the note of today.
+
+        Only before the first record of an assignment is handled: it would take back later commits.
+        """
+        app: Any = self.app
+        topic = app.source_topic
+        await self._commit_offsets({TP(topic, partition): at for partition, at in offsets.items()})
 
     def standings(self, group: str, topic: str) -> list[Standing]:
         """Where the partitions of a topic stand, as far as the client knows by now. Asks nobody."""

@@ -7,6 +7,7 @@ batch is read again, perhaps with other borders; claims recognise its observatio
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import Any, Final
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError
 
-from streams.host import Agent, Record
+from streams.host import Agent, Effects, Record
 from streams.kafka import failpoints
 from streams.kafka.connection import translated
 from streams.kafka.deadline import Deadline
@@ -102,7 +103,7 @@ class IntakeService(TurnService):
         first = found[0]
         try:
             with self._metrics.applying(self._agent.name):
-                effects = self._agent.apply(self._state, found)  # 2
+                effects = await self._apply(found)  # 2
             failpoints.reach(failpoints.INTAKE_APPLIED)
             await self._producer.send_outputs(effects.outputs)
             failpoints.reach(failpoints.INTAKE_SENT)
@@ -114,14 +115,20 @@ class IntakeService(TurnService):
         await self._commit(consumer, found)  # 4
         failpoints.reach(failpoints.INTAKE_COMMITTED)
 
+    async def _apply(self, found: list[Record]) -> Effects:
+        """Apply a batch; where that may wait for something outside, the loop goes on meanwhile."""
+        if self._agent.may_wait:
+            return await asyncio.to_thread(self._agent.apply, self._state, found)
+        return self._agent.apply(self._state, found)
+
     async def _read(self, consumer: AIOKafkaConsumer) -> list[Record]:
         """A batch: what is there, filled up for at most `batch_linger_ms` after its first record."""
-        settings = self._settings
-        found = self._taken(await consumer.getmany(timeout_ms=_IDLE_MS, max_records=settings.batch_max))
-        linger = Deadline(settings.batch_linger_ms / 1000)
-        while found and len(found) < settings.batch_max and linger.left_s:
+        batch_max = self._settings.intake_batch_max
+        found = self._taken(await consumer.getmany(timeout_ms=_IDLE_MS, max_records=batch_max))
+        linger = Deadline(self._settings.batch_linger_ms / 1000)
+        while found and len(found) < batch_max and linger.left_s:
             more = await consumer.getmany(
-                timeout_ms=round(linger.left_s * 1000), max_records=settings.batch_max - len(found)
+                timeout_ms=round(linger.left_s * 1000), max_records=batch_max - len(found)
             )
             found += self._taken(more)
         return found

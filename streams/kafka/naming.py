@@ -6,8 +6,10 @@ The only place that puts a prefix before a name, or takes it off again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
+from urllib.parse import quote, unquote
 
 from streams.settings import KafkaSettings
 from streams.topics import Topic
@@ -56,6 +58,11 @@ def drift_group_name(kafka: KafkaSettings) -> str:
     return f"{kafka.prefix}{kafka.group}-drift"
 
 
+def webhook_group_name(kafka: KafkaSettings, webhook: str) -> str:
+    """The consumer group that knows how far the receiver of a webhook is."""
+    return f"{kafka.prefix}{kafka.group}-webhook-{webhook}"
+
+
 def fencing_id(kafka: KafkaSettings, partition: int) -> str:
     """The transactional id that says who owns a partition: each owner takes its next epoch."""
     return f"{group_name(kafka)}-{partition}"
@@ -79,12 +86,31 @@ def newest_state(kafka: KafkaSettings, topics: Iterable[str]) -> KafkaSettings:
     return kafka.with_state(max(present_states(kafka, topics), default=0))
 
 
-def note_of(reached: Mapping[str, int | None]) -> str:
-    """The last offset of each table's changelog in one partition, as text for a commit."""
-    return ",".join(f"{table}={offset}" for table, offset in sorted(reached.items()) if offset is not None)
+def note_of(reached: Mapping[str, int | None], marks: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The last offset of each table's changelog in one partition, as text for a commit.
+
+    `marks` are what the tables are built with, by name. Every release reads the offsets of such a note.
+    """
+    found = [f"{table}={offset}" for table, offset in sorted(reached.items()) if offset is not None]
+    found += [f"{name}={_MARKED}{quote(value, safe='')}" for name, value in sorted(marks.items())]
+    return ",".join(found)
 
 
 def read_note(note: str) -> dict[str, int]:
-    """The inverse of `note_of`. A commit of another tool says nothing, and is no error."""
-    pairs = (entry.rpartition("=") for entry in note.split(","))
-    return {table: int(offset) for table, _, offset in pairs if table and offset.isdecimal()}
+    """The offsets of a note of `note_of`. A commit of another tool says nothing, and is no error."""
+    return {table: int(offset) for table, offset in _entries(note) if offset.isdecimal()}
+
+
+def read_marks(note: str) -> dict[str, str]:
+    """The marks of a note of `note_of`; none in one of another tool, or of a release without them."""
+    return {name: unquote(value[1:]) for name, value in _entries(note) if value.startswith(_MARKED)}
+
+
+_MARKED: Final = "~"  # before the value of a mark, so that none looks like an offset
+
+
+def _entries(note: str) -> Iterator[tuple[str, str]]:
+    for entry in note.split(","):
+        name, _, value = entry.rpartition("=")
+        if name:
+            yield name, value

@@ -24,7 +24,7 @@ from streams.kafka.connection import client_options, translated
 from streams.kafka.deadline import Deadline
 from streams.kafka.errors import BrokerFailed
 from streams.kafka.metrics import Metrics
-from streams.kafka.notes import check_changelogs
+from streams.kafka.notes import check_changelogs, check_marks, committed
 from streams.kafka.store import PartitionStore
 from streams.kafka.tables import StampedTable, watermark_of
 from streams.settings import KafkaSettings
@@ -75,12 +75,16 @@ class BulkRecovery(Recovery):
         owned = {tp.partition for table in self.tables.values() for tp in self.actives_for_table[table]}
         # In this order: a fence leaves markers, which make a changelog longer; and once it stands, nobody
         # else can write behind what is read.
-        await check_changelogs(app.kafka, owned)
+        commits = await committed(app.kafka, owned)
+        outdated = check_marks(commits, app.marks)
+        await check_changelogs(app.kafka, commits)
         await app.producers.take(sorted(owned))
         for table in self.tables.values():
             assert isinstance(table, StampedTable)
             partitions = sorted(tp.partition for tp in self.actives_for_table[table])
             await restore(app.kafka, table, partitions, app.metrics)
+        if outdated:
+            await app.ordered_consumer.note_again(outdated)
 
     @Service.task
     async def _slurp_changelogs(self) -> None:

@@ -13,7 +13,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,7 @@ import uvloop
 
 from state.errors import FactdriftError
 from streams.drift import DriftStore
-from streams.host import Agent
+from streams.host import Agent, Mark
 from streams.kafka.admin import check_topics
 from streams.kafka.connection import reach
 from streams.kafka.consolidation_app import ConsolidationApp
@@ -35,6 +35,7 @@ from streams.kafka.health_server import HealthServer
 from streams.kafka.intake_service import IntakeService
 from streams.kafka.metrics import Metrics
 from streams.kafka.naming import RESET, TABLES
+from streams.kafka.notes import check_marks, committed
 from streams.kafka.producer import Producer
 from streams.kafka.reset import with_newest_state
 from streams.kafka.store import memory_stores, rocks_stores
@@ -53,24 +54,32 @@ def run_worker(
     consolidation: Agent,
     cycles: Cycles | None = None,
     drift: DriftStore | None = None,
+    *,
+    marks: Sequence[Mark] = (),
 ) -> None:
     """Run a worker until it is told to stop. Blocks; owns the process's signals.
 
     With `cycles` it may become the owner of the clock and the audit; some worker must. With `drift` it
-    helps to fill that store, and closes it.
+    helps to fill that store, and closes it. `marks` are met before it joins the group, and again with each
+    partition that it is given.
 
     Prints `factdrift worker ready partitions=[…]` whenever it has been given partitions and their tables
     are restored. Raises FactdriftError with one sentence for a person when it had to stop by itself.
     """
     _set_up_logging(settings.log_level)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_run(settings, intake, consolidation, cycles, drift))
+        runner.run(_run(settings, intake, consolidation, cycles, drift, marks))
 
 
 async def _run(
-    settings: Settings, intake: Agent, consolidation: Agent, cycles: Cycles | None, drift: DriftStore | None
+    settings: Settings,
+    intake: Agent,
+    consolidation: Agent,
+    cycles: Cycles | None,
+    drift: DriftStore | None,
+    marks: Sequence[Mark],
 ) -> None:
-    await _Worker(await with_newest_state(settings), intake, consolidation, cycles, drift).run()
+    await _Worker(await with_newest_state(settings), intake, consolidation, cycles, drift, marks).run()
 
 
 def _set_up_logging(level: str) -> None:
@@ -90,8 +99,10 @@ class _Worker:
         consolidation: Agent,
         cycles: Cycles | None,
         drift: DriftStore | None,
+        marks: Sequence[Mark],
     ) -> None:
         self._settings = settings
+        self._marks = marks
         self._intake_agent = intake
         self._agent = consolidation
         self._cycles = cycles
@@ -132,6 +143,7 @@ class _Worker:
             )
         if problems:
             raise TopicMismatch(kafka.bootstrap, problems)
+        check_marks(await committed(kafka), self._marks)
         folder = WorkerFolder(self._settings.data)
         try:
             producer = Producer(kafka)
@@ -160,6 +172,7 @@ class _Worker:
             halt=self._halt,
             ready=self._app_is_ready,
             data=str(folder.path / "faust"),
+            marks=self._marks,
         )
         starting = asyncio.create_task(app.start())
         starting.add_done_callback(self._started)

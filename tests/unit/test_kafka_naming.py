@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from streams.host import Mark
 from streams.kafka.naming import (
     TABLES,
     changelog_name,
@@ -13,9 +14,11 @@ from streams.kafka.naming import (
     newest_state,
     note_of,
     present_states,
+    read_marks,
     read_note,
     topic_name,
 )
+from streams.kafka.notes import Commit, check_marks
 from streams.settings import KafkaSettings
 from streams.topics import Topic
 
@@ -56,3 +59,45 @@ def test_a_table_without_a_record_is_not_in_the_note() -> None:
 @pytest.mark.parametrize("note", ["", "text", "claims=", "=3", "claims=-1", "a=b,c"])
 def test_a_note_of_another_tool_says_nothing(note: str) -> None:
     assert read_note(note) == {}
+
+
+MARKS = {"model": "a/b,c=d@1/2/mean/0.84", "aliases": "123456789012"}
+
+
+def test_a_note_holds_marks_beside_offsets_and_each_is_read_alone() -> None:
+    note = note_of({"claims": 12}, MARKS)
+
+    assert read_marks(note) == MARKS
+    assert read_note(note) == {"claims": 12}
+
+
+@pytest.mark.parametrize("note", ["", "text", "claims=12", "=~x", "a=b,c"])
+def test_a_note_without_marks_has_none(note: str) -> None:
+    assert read_marks(note) == {}
+
+
+def mark(name: str, met: list[tuple[str, str]], *, unmarked: str | None = None) -> Mark:
+    return Mark(name, "today", lambda where, built_with: met.append((where, built_with)), unmarked)
+
+
+def test_a_partition_that_was_built_with_something_else_is_met_and_noted_again() -> None:
+    met: list[tuple[str, str]] = []
+    commits = {
+        0: Commit(7, note_of({}, {"model": "today"})),
+        1: Commit(8, note_of({}, {"model": "before"})),
+        2: Commit(9, note_of({"claims": 3})),
+    }
+
+    outdated = check_marks(commits, [mark("model", met)])
+
+    assert met == [("of partition 1", "before")]
+    assert outdated == {1: 8, 2: 9}
+
+
+def test_a_partition_without_a_mark_was_built_with_what_the_mark_says_of_such() -> None:
+    met: list[tuple[str, str]] = []
+
+    outdated = check_marks({0: Commit(7, "claims=3")}, [mark("aliases", met, unmarked="none")])
+
+    assert met == [("of partition 0", "none")]
+    assert outdated == {0: 7}
