@@ -47,7 +47,7 @@ INVALIDATIONS = frozenset(
 )
 
 
-class Published(msgspec.Struct, frozen=True):
+class Published(msgspec.Struct, frozen=True, gc=False):
     """A fact as it was last published, with its version: 1 for the first event, then rising by one."""
 
     fact: Fact
@@ -58,7 +58,7 @@ class Published(msgspec.Struct, frozen=True):
     """Whether what its claim's texts are compared by has changed since: that is told, if nothing else is."""
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One event about one fact. `fact` is the fact after the batch; `revision` is "" unless revised."""
 
     kind: Kind

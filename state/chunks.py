@@ -9,7 +9,6 @@ whole, and the batch is applied to it again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -51,18 +50,19 @@ _decode_place: Final = msgspec.msgpack.Decoder(tuple[Instant, Instant, str]).dec
 class Chunks:
     """The chunks, document entries and id entries under one name.
 
-    `epoch` is that of the claim as it was read; what is put belongs to `epoch_now`. `discard` takes keys
-    that a later batch is to delete.
+    `epoch` is that of the claim as it was read; what is put belongs to `epoch_now`. `discarded` is
+    the claim's list of keys that a later batch is to delete: the list and no callable, so that a claim in use
+    is no cycle and goes as soon as it is let go.
     """
 
     def __init__(
-        self, shelf: Shelf, name: bytes, *, epoch: int, epoch_now: int, discard: Callable[[bytes], None]
+        self, shelf: Shelf, name: bytes, *, epoch: int, epoch_now: int, discarded: list[bytes]
     ) -> None:
         self._shelf = shelf
         self._name = name
         self._ids = name + b"/i"
         self._document_names = name + b"/d"
-        self._discard = discard
+        self._discarded = discarded
         self.epoch = epoch
         self.epoch_now = epoch_now
         self._loaded: dict[int, Chunk] = {}
@@ -145,7 +145,7 @@ class Chunks:
         return self.epoch_now
 
     def _discard_piece(self, kind: bytes, epoch: int) -> None:
-        self._discard(self._piece_key(kind, epoch))
+        self._discarded.append(self._piece_key(kind, epoch))
 
     def _piece_key(self, kind: bytes, epoch: int) -> bytes:
         return self._name + kind + epoch.to_bytes(8, "big")

@@ -57,7 +57,7 @@ class End(msgspec.Struct, frozen=True, array_like=True, gc=False, order=True):
     granularity: str
 
 
-class ClusterState(msgspec.Struct, array_like=True):
+class ClusterState(msgspec.Struct, array_like=True, gc=False):
     """What one cluster's statements amount to. Votes are oldest first, one for each voter.
 
     `bounded_*` are the live votes with an end, apart from the others, because a voter whose bounded
@@ -80,7 +80,7 @@ class ClusterState(msgspec.Struct, array_like=True):
     spelled_at: Place | None = None
 
 
-class SpellingCount(msgspec.Struct, array_like=True):
+class SpellingCount(msgspec.Struct, array_like=True, gc=False):
     """How often a fact's supporting statements spell the object this way, and where last."""
 
     spelling: Spelling | None
@@ -88,7 +88,7 @@ class SpellingCount(msgspec.Struct, array_like=True):
     newest: Place
 
 
-class OpenFact(msgspec.Struct, array_like=True):
+class OpenFact(msgspec.Struct, array_like=True, gc=False):
     """The fact that is open, with its counts so far.
 
     `carried` are the voters who spoke before `lo` and opened it when another fact had ended; `since` is
@@ -127,7 +127,7 @@ class Report(msgspec.Struct, frozen=True, array_like=True, gc=False):
     against: ObservationId | None = None
 
 
-class FoldState(msgspec.Struct, array_like=True):
+class FoldState(msgspec.Struct, array_like=True, gc=False):
     """Everything the fold knows after the instant `at`.
 
     `decided` are the clusters that a decision closed and none opened again, each with that decision.

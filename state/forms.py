@@ -7,12 +7,12 @@ booleans are clusters of their own and are not kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
 
-from state.clusters import FORMS_MAX, Form, partition, wanting
+from state.clusters import FORMS_MAX, Form, Partition, extended, partition, wanting
 from state.decided import Verdict
 from state.fold_state import ASIDE
 from state.objects import Kind, type_object
@@ -23,7 +23,7 @@ from state.statements import Spelling, Statement
 KEPT_MAX: Final = 2 * FORMS_MAX  # forms of one kind; those with the smallest keys
 
 
-class Forms(msgspec.Struct, array_like=True):
+class Forms(msgspec.Struct, array_like=True, gc=False):
     """For each form how often each spelling was said, and the clusters that are no form's own.
 
     `cluster_of` maps only forms that joined another; `aside` are coarse dates that fit several others.
@@ -113,11 +113,15 @@ class Clustering:
         gone, new = before - set(self.forms.said), set(self.forms.said) - before
         if not gone and not new and not vectors and not respelled and not outdated:
             return False
-        self._known = None
+        only_grows = not (gone or respelled or outdated or self._evicted) and vectors.keys() <= new
+        if only_grows and self._known is not None:
+            self._known |= self._as_compared(self._model, shelf, new)
+        else:
+            self._known = None
         if len(self.forms.said) < 2 and not self.forms.cluster_of and not self.forms.aside:
             self.forms.degraded, self.forms.model = [], ""  # a single form is compared with nothing
             return False
-        return self._partition(shelf, kept=before - gone)
+        return self._partition(shelf, kept=before - gone, added=sorted(new) if only_grows else None)
 
     def _only_repeats(self, added: Iterable[Statement]) -> bool:
         """Count statements that say known forms in known spellings: the usual batch, and nothing moves.
@@ -152,9 +156,14 @@ class Clustering:
         self._known = None
         self._partition(shelf, kept=set())
 
-    def _partition(self, shelf: Shelf, *, kept: set[str]) -> bool:
+    def _partition(self, shelf: Shelf, *, kept: set[str], added: Sequence[str] | None = None) -> bool:
+        """Partition the forms; `added` are the new ones where all others are as they were compared last."""
         model, forms = self._comparable(shelf)
-        found = partition(forms, threshold=1.0 if model is None else model.threshold)
+        threshold = 1.0 if model is None else model.threshold
+        if added is not None and 2 * len(added) <= len(forms):
+            found = self._extended(forms, added, threshold)
+        else:
+            found = partition(forms, threshold=threshold)
         old, old_aside = dict(self.forms.cluster_of), set(self.forms.aside)
         self.forms.cluster_of = {f: c for f, c in found.cluster_of.items() if f != c}
         self.forms.aside = sorted(found.aside)
@@ -168,6 +177,19 @@ class Clustering:
             old.get(form, form) != found.cluster_of[form] or (form in old_aside) != (form in found.aside)
             for form in kept
         )
+
+    def _extended(self, forms: Mapping[str, Form], added: Sequence[str], threshold: float) -> Partition:
+        """What `partition` gives, one new form after the other: comparing all with all takes their square."""
+        present = {key: form for key, form in forms.items() if key not in added}
+        found = Partition(
+            {key: self.forms.cluster_of.get(key, key) for key in present},
+            frozenset(self.forms.aside),
+            frozenset(self.forms.degraded),
+        )
+        for key in added:
+            present[key] = forms[key]
+            found = extended(found, present, key, threshold=threshold)
+        return found
 
     def is_outdated(self) -> bool:
         """Whether the clusters were made by another model than that of today, or by none."""
@@ -191,7 +213,7 @@ class Clustering:
             for key in self.forms.said:
                 shelf.delete(self._vector_key(key, before))
             return self._model, forms
-        return before, self._as_compared(before, shelf)
+        return before, self._as_compared(before, shelf, self.forms.said)
 
     def _say(self, statement: Statement) -> None:
         if not _enters(statement) or not is_kept(statement.form):
@@ -233,13 +255,13 @@ class Clustering:
     def compared(self, shelf: Shelf) -> dict[str, Form]:
         """All forms as they are compared, each with its smallest spelling and its stored vector."""
         if self._known is None:
-            self._known = self._as_compared(self._model, shelf)
+            self._known = self._as_compared(self._model, shelf, self.forms.said)
         return self._known
 
-    def _as_compared(self, model: ModelId | None, shelf: Shelf) -> dict[str, Form]:
+    def _as_compared(self, model: ModelId | None, shelf: Shelf, keys: Iterable[str]) -> dict[str, Form]:
         found = {}
-        for key, said in self.forms.said.items():
-            typed = type_object(min(said))
+        for key in keys:
+            typed = type_object(min(self.forms.said[key]))
             needs = typed.kind is Kind.TEXT and model is not None
             found[key] = Form(typed, shelf.get(self._vector_key(key, model)) if needs else None)
         return found

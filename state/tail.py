@@ -26,7 +26,7 @@ _decode_statement: Final = msgspec.msgpack.Decoder(Statement).decode
 _decode_blobs: Final = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
-class Segment(msgspec.Struct, array_like=True, frozen=True):
+class Segment(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """Where consecutive statements of the tail lie: the batch that wrote them, and which of them count."""
 
     epoch: int
