@@ -2,7 +2,8 @@
 
 Decides nothing about two statements. What excludes what is the packaged table `antonyms.toml`: opposites,
 members of one set, names inside other names (DESIGN 4.2). Never guesses an opposite from a prefix:
-`invaluable` is not the opposite of `valuable`. Negations are English, as the default vectors are.
+`invaluable` is not the opposite of `valuable`. Words are English, as the default vectors are, but for the
+negations of some other languages.
 """
 
 import itertools
@@ -186,6 +187,7 @@ def table() -> Table:
         ("antonym", raw["opposites"]["verbs"], True),
         ("antonym", raw["opposites"]["words"], False),
         ("alternative", raw["alternatives"]["words"], False),
+        ("word", raw["confused"]["words"], False),
         ("name", raw["names"]["words"], False),
     ):
         for line in lines:

@@ -126,9 +126,9 @@ def _unit(stored: bytes) -> tuple[float, ...] | None:
             f"a stored vector has {len(stored)} bytes, which is no whole number of 32-bit floats"
         )
     vector = struct.unpack(f"<{n_components}f", stored)
-    if not any(vector) or not all(map(math.isfinite, vector)):
+    norm = length(vector)  # squares of 32-bit floats neither overflow nor vanish in 64 bits
+    if norm == 0 or not math.isfinite(norm):
         return None
-    norm = length(vector)
     return tuple([component / norm for component in vector])
 
 

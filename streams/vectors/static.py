@@ -29,10 +29,10 @@ _TOKENIZER: Final = "l2_supercat_tokenizer_config.json"
 _DIMENSION: Final = 256
 _REMEDY: Final = 'Install it with: pip install "wordllama==0.4.*" numpy safetensors tokenizers'
 
-# Of the packaged pairs (`factdrift calibrate`; 216 of one value, 382 of two), 123 and 11 join at 0.84. What
-# joins wrongly is nearly the same word (custom/customs: 0.988), which only a threshold tells apart that loses
-# half of the rest (0.95: 88 and 3). Lower, one other word in a longer text joins (nurse/doctor at a hospital:
-# 0.819); 0.84 keeps clear of those and still joins other spellings (counselor/counsellor: 0.849).
+# Of the packaged pairs (`factdrift calibrate`; 251 of one value, 433 of two), 146 and 5 join at 0.84. What
+# joins wrongly is nearly the same word (glass/glasses: 0.948), which only a threshold tells apart that loses
+# some of the rest (0.88: 134 and 3). Lower, one other word in a longer text joins (nurse/doctor at a
+# hospital: 0.819); 0.84 keeps clear of those and still joins other spellings (counselor/counsellor: 0.849).
 THRESHOLD: Final = 0.84
 
 _ZERO: Final = zero(_DIMENSION)

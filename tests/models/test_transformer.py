@@ -24,7 +24,7 @@ def near(vectors: TransformerVectors, a: str, b: str) -> float:
 def test_the_model_says_what_it_is(minilm: TransformerVectors) -> None:
     model = minilm.model
 
-    assert (model.dimension, model.pooling, model.threshold) == (384, "mean", 0.91)
+    assert (model.dimension, model.pooling, model.threshold) == (384, "mean", 0.90)
     assert len(model.revision) == 12
     assert model_of(model.identity) == model
 
@@ -34,7 +34,7 @@ def test_another_file_in_the_folder_is_another_revision(
 ) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    choice = TransformerChoice(str(copy), revision=None, device="cpu", threshold=0.91, batch_max=64)
+    choice = TransformerChoice(str(copy), revision=None, device="cpu", threshold=0.90, batch_max=64)
     same = TransformerVectors(choice).model.revision
     (copy / "README.md").write_text("changed", "utf-8")
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_loaded_is_unavailable_and_says_what_to_set(
     folder: Path, change: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    choice = TransformerChoice(str(folder), revision=None, device="cpu", threshold=0.91, batch_max=64)
+    choice = TransformerChoice(str(folder), revision=None, device="cpu", threshold=0.90, batch_max=64)
 
     with pytest.raises(VectorsUnavailable, match=rf"{told}.*FACTDRIFT_VECTORS"):
         TransformerVectors(replace(choice, **change)).embed(["text"])  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ def test_what_cannot_be_loaded_is_unavailable_and_says_what_to_set(
 
 def test_a_folder_that_is_no_model_is_unavailable(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{", "utf-8")
-    choice = TransformerChoice(str(tmp_path), revision=None, device="cpu", threshold=0.91, batch_max=64)
+    choice = TransformerChoice(str(tmp_path), revision=None, device="cpu", threshold=0.90, batch_max=64)
 
     with pytest.raises(VectorsUnavailable, match="cannot be loaded"):
         _ = TransformerVectors(choice).model

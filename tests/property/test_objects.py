@@ -16,7 +16,7 @@ from state.objects import Kind, TypedObject, date_contains, numbers_within, type
 
 GUARDS = frozenset(
     ("number", "date", "boolean", "kind", "script", "symbol", "version", "identifier", "negation", "antonym",
-     "alternative", "name", "qualifier", "direction")
+     "alternative", "word", "name", "qualifier", "direction", "order")
 )  # fmt: skip
 
 PIECES = (
@@ -26,6 +26,8 @@ PIECES = (
     "only", "likes", "dislikes", "dogs", "cats", "married", "single", "Monday", "red", "blue", "from", "to",
     "than", "Paris", "Texas", "TX", "New", "York", "City", "Lake", "University of", "Guinea-Bissau", "Guinea",
     "Java", "JavaScript", "Inc.", "Dr.", "former", "north", "one", "two", "twenty", "first", "hundred", "C#",
+    "farm", "farmer", "farmers", "homeless", "teaching", "teacher", "Luis", "Luisa", "Mario", "Maria", "Jr.",
+    "kein", "nie", "her", "his", "trusts", "doctor", "is",
     "C++", ".NET", "A*", "A", "東京", "北", "Москва", "β", "😀", "😢", "²", "½", "①", "٣", "é", "e\u0301",
     "\u200b", "\x00", "’",
 )  # fmt: skip
