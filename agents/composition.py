@@ -7,7 +7,7 @@ import gc
 import time
 from pathlib import Path
 
-from agents import models
+from agents import aliasing, models
 from agents.audit import audit
 from agents.clock import clock
 from agents.consolidation import consolidation
@@ -15,6 +15,7 @@ from agents.cycles import CycleParts
 from agents.drift import Drift
 from agents.intake import intake
 from agents.linking import Linking
+from agents.refining import Refiner
 from state.errors import BadPredicates
 from state.instants import Instant
 from state.policy import Policy
@@ -24,7 +25,7 @@ from state.votes import ALL_VOTES
 from streams.drift import DriftStore
 from streams.embedded import EmbeddedHost, EmbeddedStore
 from streams.embedded.drift import SqliteDriftStore
-from streams.host import Agent
+from streams.host import Agent, Mark
 from streams.settings import Settings
 from streams.vectors import vectors_of
 
@@ -56,11 +57,13 @@ def policy(settings: Settings) -> Policy:
 
 def agents(settings: Settings, *, keeps_index: bool) -> list[Agent]:
     """Every agent, in the order in which data flows. `keeps_index` as in `agents.intake.intake`."""
-    return _agents(settings, vectors(settings), keeps_index=keeps_index)
+    return agents_with(settings, vectors(settings), keeps_index=keeps_index)
 
 
-def _agents(settings: Settings, source: Vectors | None, *, keeps_index: bool) -> list[Agent]:
-    predicate_of, decides = registry(settings.predicates).get, policy(settings)
+def agents_with(settings: Settings, source: Vectors | None, *, keeps_index: bool) -> list[Agent]:
+    """As `agents`, with these vectors, whatever the settings name."""
+    known, decides = registry(settings.predicates), policy(settings)
+    predicate_of = known.get
     every = settings.links == "all"
     linking = Linking(predicate_of, policy_version=decides.version, every_predicate=every)
     links = [] if settings.links == "off" else [linking]
@@ -76,14 +79,41 @@ def _agents(settings: Settings, source: Vectors | None, *, keeps_index: bool) ->
             batch_bytes_max=settings.batch_bytes_max,
             record_bytes_max=settings.record_bytes_max,
             keeps_index=keeps_index,
+            aliases=known.aliases,
+            refiner=refiner(settings),
         ),
         dataclasses.replace(folding, may_wait=settings.vectors in WAITING_SOURCES),
+    ]
+
+
+def for_worker(settings: Settings, *, accept_model_change: bool) -> tuple[list[Agent], list[Mark]]:
+    """The agents of a worker, and what their tables are built with. Raises VectorsUnavailable."""
+    source = vectors(settings)
+    return agents_with(settings, source, keeps_index=False), [
+        models.mark(models.identity_of(source), accept_change=accept_model_change),
+        aliasing.mark(registry(settings.predicates).aliases),
     ]
 
 
 def single_agents() -> list[Agent]:
     """The agents that run once for all partitions: the clock, and the audit of cycles with the rules."""
     return [clock(), audit()]
+
+
+def refiner(settings: Settings) -> Refiner | None:
+    """What refines triples; None where the given ones count. Nothing is loaded or asked yet.
+
+    Raises BadSetting where a setting that it needs is missing.
+    """
+    if settings.triple_source == "given":
+        return None
+    from streams.language_model import language_model_of  # nobody else needs it
+
+    return Refiner(
+        language_model_of(settings.llm),
+        batch_timeout_s=settings.llm.batch_timeout_s,
+        kept_max=settings.llm.kept_max,
+    )
 
 
 def vectors(settings: Settings) -> Vectors | None:
@@ -109,12 +139,17 @@ def wall_clock() -> Instant:
 def embedded(settings: Settings, folder: Path) -> EmbeddedHost:
     """The embedded host on the store in `folder`, which is created if it is not there."""
     store = EmbeddedStore(folder)
-    source = vectors(settings)
+    source, aliases = vectors(settings), aliasing.mark(registry(settings.predicates).aliases)
+
+    def agree(accept: bool) -> None:
+        models.agree(store, models.identity_of(source), accept_change=accept)
+        aliasing.agree(store, aliases)
+
     return EmbeddedHost(
         store,
-        [*_agents(settings, source, keeps_index=True), *single_agents()],
+        [*agents_with(settings, source, keeps_index=True), *single_agents()],
         clock=wall_clock,
-        agree=lambda accept: models.agree(store, models.identity_of(source), accept_change=accept),
+        agree=agree,
     )
 
 

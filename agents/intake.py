@@ -7,11 +7,14 @@ is dropped, and nothing that a record contains can stop the host.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
 
+from agents.refining import ANSWERS_TABLE, Refiner, TableAnswers
 from agents.rule_log import forward
+from state.aliases import Aliases, folded
 from state.corrections import Forget, Invalidate, Relate, Supersede
 from state.decided import taken_at
 from state.errors import BadInput
@@ -46,14 +49,23 @@ _decode_known: Final = msgspec.msgpack.Decoder(Known).decode
 
 
 def intake(
-    *, batch_bytes_max: int, record_bytes_max: int = RECORD_BYTES_MAX, keeps_index: bool = False
+    *,
+    batch_bytes_max: int,
+    record_bytes_max: int = RECORD_BYTES_MAX,
+    keeps_index: bool = False,
+    aliases: Aliases = MappingProxyType({}),
+    refiner: Refiner | None = None,
 ) -> Agent:
     """The intake agent.
 
+    What is said under one of the `aliases` of a predicate goes to the claim of the name that is meant.
     `keeps_index` keeps an index of observation ids, so that a retract may leave out its namespace and
     subject; it then takes back every observation under that id, whichever came first. It also keeps
     the greatest observed_at, which is what "now" means in a replay. A host without such an index
     asks for both fields.
+
+    `refiner` is asked about every observation, all of a batch at once, before any goes on; order and number
+    of what goes on stay. A batch that is read again may be refined otherwise: see `agents.refined_once`.
     """
 
     def apply(state: State, records: Sequence[Record]) -> Effects:
@@ -61,9 +73,14 @@ def intake(
         records = [record for record in records if record.topic is not Topic.RULES]
         index = Index(state) if keeps_index else None
         by_partition: dict[Partition, list[_Part]] = {}
-        for record in records:
+        judged = [_judged(record, record_bytes_max) for record in records]
+        if refiner is not None or any(isinstance(one, Forget) for one in judged):
+            judged = _refined(judged, refiner, state, effects, keeps_answers=keeps_index)
+        for record, found in zip(records, judged, strict=True):
             try:
-                usable = read(record.value, recorded_at=record.recorded_at, bytes_max=record_bytes_max)
+                if isinstance(found, BadInput):
+                    raise found
+                usable = folded(found, aliases)
                 targets = index.resolve(usable) if index is not None else [usable]
                 if isinstance(usable, Forget):
                     targets = [usable, sweep_of(usable)]  # the second is read when the first is durable
@@ -84,9 +101,45 @@ def intake(
     return Agent(
         "intake",
         (Topic.OBSERVATIONS, Topic.CORRECTIONS, Topic.RULES),
-        ((IDS_TABLE, CLOCK_TABLE),) if keeps_index else (),
+        ((IDS_TABLE, CLOCK_TABLE, ANSWERS_TABLE),) if keeps_index else (),
         apply,
+        may_wait=refiner is not None,
     )
+
+
+def _judged(record: Record, bytes_max: int) -> Usable | BadInput:
+    """What a record says, or why it cannot be used."""
+    try:
+        return read(record.value, recorded_at=record.recorded_at, bytes_max=bytes_max)
+    except BadInput as bad:
+        return bad
+
+
+def _refined(
+    judged: Sequence[Usable | BadInput],
+    refiner: Refiner | None,
+    state: State,
+    effects: Effects,
+    *,
+    keeps_answers: bool,
+) -> list[Usable | BadInput]:
+    """The same, with what a model made of the observations. A wish to forget takes all answers that are kept.
+
+    `keeps_answers`: in a table of the host, as part of the effects; else for as long as the process lives.
+    """
+    kept_max = 0 if refiner is None else refiner.kept_max
+    table = TableAnswers(state, kept_max=kept_max) if keeps_answers else None
+    answers = table or (None if refiner is None else refiner.memory)
+    found = list(judged)
+    if refiner is not None and answers is not None:
+        said = [one for one in judged if isinstance(one, Observation)]
+        refined = iter(refiner.refine(said, answers))
+        found = [next(refined) if isinstance(one, Observation) else one for one in judged]
+    if answers is not None and any(isinstance(one, Forget) for one in judged):
+        answers.clear()  # also where a model was asked once and is no longer
+    if table is not None:
+        effects.writes.extend(table.writes())
+    return found
 
 
 _Part = tuple[bytes, bool]

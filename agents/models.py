@@ -6,14 +6,18 @@ worker that went on would cluster old claims by one and new claims by the other,
 
 from __future__ import annotations
 
+import logging
 from typing import Final
 
 from state.errors import FactdriftError
 from state.similarity import Vectors
 from streams.embedded import EmbeddedStore
+from streams.host import Mark
 
 MARK: Final = "model"
 NO_MODEL: Final = "none"
+
+_log = logging.getLogger(__name__)
 
 
 class ModelChanged(FactdriftError):
@@ -34,6 +38,26 @@ class ModelChanged(FactdriftError):
 def identity_of(vectors: Vectors | None) -> str:
     """What names the model of today, for which a model from a hub is loaded. Raises VectorsUnavailable."""
     return NO_MODEL if vectors is None else vectors.model.identity
+
+
+def mark(identity: str, *, accept_change: bool) -> Mark:
+    """The mark of the model of today, for a host that notes it with each of its partitions.
+
+    Meeting another one raises ModelChanged; with `accept_change` it is said once, and gone on with.
+    """
+    told = set[str]()
+
+    def met(where: str, built_with: str) -> None:
+        if not accept_change:
+            raise ModelChanged(where, built_with, identity)
+        if built_with not in told:
+            told.add(built_with)
+            _log.warning(
+                "The tables %s were built with the vectors %s and go on with %s: each claim is compared anew "
+                "when it is next touched, and its facts say so.", where, built_with, identity,
+            )  # fmt: skip
+
+    return Mark(MARK, identity, met)
 
 
 def agree(store: EmbeddedStore, identity: str, *, accept_change: bool) -> None:

@@ -13,18 +13,23 @@ from streams.settings import Settings
 EXIT_REFUSED = 3  # as every command: something needed is missing or refused, and the message says what to do
 
 
-def work(settings: Settings) -> None:
-    """Run a worker until it is told to stop. Raises FactdriftError when it had to stop by itself."""
-    intake, consolidation = composition.agents(settings, keeps_index=False)
+def work(settings: Settings, *, accept_model_change: bool = False) -> None:
+    """Run a worker until it is told to stop. Raises FactdriftError when it had to stop by itself.
+
+    Tables that another model of vectors built are gone on with only if `accept_model_change`.
+    """
+    (intake, consolidation), marks = composition.for_worker(settings, accept_model_change=accept_model_change)
     cycles = Cycles(composition.single_agents(), due=due, ends=ends_of_cycle)
-    run_worker(settings, intake, consolidation, cycles, composition.drift_store(settings, None))
+    drift = composition.drift_store(settings, None)
+    run_worker(settings, intake, consolidation, cycles, drift, marks=marks)
 
 
-def main(*, health_port: int | None = None) -> int:
+def main(*, health_port: int | None = None, accept_model_change: bool = False) -> int:
     """Run a worker with settings from the environment, and this port; returns the exit code."""
     composition.collect_rarely()
     try:
-        work(Settings() if health_port is None else Settings(health_port=health_port))
+        settings = Settings() if health_port is None else Settings(health_port=health_port)
+        work(settings, accept_model_change=accept_model_change)
     except FactdriftError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_REFUSED

@@ -1,20 +1,22 @@
-"""What is known of a predicate: how many values it can have at once, whether they can change.
+"""What is known of a predicate: how many values it can have at once, whether they can change, what it means.
 
-Read from TOML: a packaged registry of common predicates, extended or overridden by a user's file. An
-undeclared predicate folds as single and says so; nothing is ever guessed from the data. Parsing is
-here, reading files is not (the packaged registry excepted, which is part of the program).
+Read from TOML: a packaged registry of common predicates, extended or overridden by a user's file, which may
+also say which names are aliases (`state.aliases`). An undeclared predicate folds as single and says so;
+nothing is ever guessed from the data. Parsing is here, reading files is not (the packaged registry excepted,
+which is part of the program).
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
-from state.errors import BadPredicates
+from state.aliases import Aliases, parse_aliases, refuse_chains
+from state.errors import BadAliases, BadPredicates
 from state.names import normalise_predicate
 
 CARDINALITIES: Final = ("single", "multi")
@@ -43,21 +45,58 @@ class Predicate:
         """Whether all statements speak about one value for all time."""
         return self.change == "never"
 
+    @property
+    def is_explicit(self) -> bool:
+        """Whether each assertion is a fact of its own, which decisions alone and no votes end."""
+        return self.arbitration == "explicit"
+
+    def folds_as(self, other: Predicate) -> bool:
+        """Whether values of another predicate would fold as those of this one."""
+        mine, its = ((one.cardinality, one.change, one.arbitration, one.declared) for one in (self, other))
+        return mine == its
+
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The declared predicates by normalised name."""
+    """The declared predicates by normalised name, and the aliases of a user's file."""
 
     declared: Mapping[str, Predicate]
+    aliases: Aliases = field(default_factory=dict)
 
     def get(self, name: str) -> Predicate:
-        """The predicate of a normalised name; an undeclared one is single and says so."""
+        """The predicate of a normalised name; an undeclared one is single and says so.
+
+        An alias has what is declared of itself: claims that were folded under it stay what they are.
+        """
         found = self.declared.get(name)
         return found if found is not None else Predicate(name, declared=False)
 
     def extended(self, toml: str, *, origin: str) -> Registry:
-        """The registry with the entries of a TOML text over its own; `origin` names the text in errors."""
-        return Registry({**self.declared, **parse(toml, origin=origin)})
+        """The registry with what a TOML text says over its own; `origin` names the text in errors.
+
+        Raises BadPredicates as `parse`, and BadAliases for aliases that cannot be true.
+        """
+        tables = _tables(toml, origin)
+        mine, aliases = (
+            _parse_entries(tables, origin),
+            parse_aliases(tables.get("aliases", {}), origin=origin),
+        )
+        found = Registry({**self.declared, **mine}, {**self.aliases, **aliases})
+        refuse_chains(found.aliases, origin=origin)
+        for alias, meant in aliases.items():
+            if alias in mine:
+                raise BadAliases(
+                    "alias_declared",
+                    f"{origin}: {alias} is an alias of {meant}, and [predicates.{alias}] declares it: "
+                    f"declare [predicates.{meant}] instead.",
+                )
+            if (known := found.declared.get(alias)) is not None and not known.folds_as(found.get(meant)):
+                raise BadAliases(
+                    "alias_of_another_kind",
+                    f"{origin}: {alias} is declared to fold otherwise than {meant}, which it is an alias of: "
+                    f"declare [predicates.{meant}] as is meant for both.",
+                )
+        return found
 
 
 def parse(toml: str, *, origin: str) -> dict[str, Predicate]:
@@ -66,15 +105,25 @@ def parse(toml: str, *, origin: str) -> dict[str, Predicate]:
     Entries look like `[predicates.uses]` with `cardinality`, `change` and `arbitration`, each
     optional. Raises BadPredicates naming the file, the entry and what is allowed.
     """
+    return _parse_entries(_tables(toml, origin), origin)
+
+
+def _tables(toml: str, origin: str) -> dict[str, Any]:
     try:
         document = tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
         raise BadPredicates(f"{origin} is not TOML: {error}.") from error
-    entries = document.pop("predicates", {})
-    if document:
+    unknown = document.keys() - {"predicates", "aliases"}
+    if unknown:
         raise BadPredicates(
-            f"{origin} has an unknown table [{next(iter(document))}]: entries look like [predicates.uses]."
+            f"{origin} has an unknown table [{min(unknown)}]: entries look like [predicates.uses], and "
+            "aliases stand under [aliases]."
         )
+    return document
+
+
+def _parse_entries(tables: Mapping[str, Any], origin: str) -> dict[str, Predicate]:
+    entries = tables.get("predicates", {})
     if not isinstance(entries, dict):
         raise BadPredicates(f"{origin}: predicates must be a table of tables, such as [predicates.uses].")
     found: dict[str, Predicate] = {}

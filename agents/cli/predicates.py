@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,9 @@ from agents import composition
 from agents.cli.output import Json, for_programs, out, table, write_json
 from agents.consolidation import CLAIMS_TABLE, PIECES_TABLE
 from agents.logs import EmbeddedLog, open_log
+from agents.suggesting import suggestions
 from state import stored_claim as claims
+from state.alias_report import as_toml
 from state.claim import LiveClaim
 from state.names import normalise_predicate
 from state.policy import Policy
@@ -39,22 +42,37 @@ def list_(
     predicates: File = None,
     json: Json = False,
 ) -> None:
-    """List what is declared of each predicate, and where. Every other predicate folds as single."""
+    """List what is declared of each predicate, and where, and its aliases. Others fold as single."""
     file = predicates or Settings().predicates
     registry = composition.registry(file)
     part = "" if text is None else normalise_predicate(text)
     found = [registry.declared[name] for name in sorted(registry.declared) if part in name]
-    rows = [(p.name, p.cardinality, p.change, p.arbitration, _declared_in(p, file)) for p in found]
-    columns = ("predicate", "cardinality", "change", "arbitration", "declared_in")
+    meant = set(registry.aliases.values()) - registry.declared.keys()
+    found += [registry.get(name) for name in sorted(meant) if part in name]
+    rows = [
+        (p.name, p.cardinality, p.change, p.arbitration, _declared_in(p, file), _aliases_of(p, registry))
+        for p in found
+    ]
+    columns = ("predicate", "cardinality", "change", "arbitration", "declared_in", "aliases")
     if for_programs(json):
         for row in rows:
             write_json(dict(zip(columns, row, strict=True)))
         return
-    out.print(table(f"{len(rows)} declared predicates", (*columns[:-1], "declared in"), rows))
+    shown = [(*row[:-1], ", ".join(row[-1])) for row in rows]
+    out.print(table(f"{len(rows)} predicates", (*columns[:-2], "declared in", "aliases"), shown))
+
+
+def _aliases_of(predicate: Predicate, registry: Registry) -> list[str]:
+    return sorted(alias for alias, meant in registry.aliases.items() if meant == predicate.name)
 
 
 def _declared_in(predicate: Predicate, file: Path | None) -> str:
-    """The user's file or "packaged". An entry of the file is its own object, even where it says the same."""
+    """The user's file or "packaged". An entry of the file is its own object, even where it says the same.
+
+    "nowhere" for a name that only has aliases.
+    """
+    if not predicate.declared:
+        return "nowhere"
     if predicate is packaged().declared.get(predicate.name):
         return "packaged"
     return str(file)
@@ -97,6 +115,43 @@ def report_(
     )  # fmt: skip
     title = f"{n_predicates} predicates, {n_asked} with a suggestion"
     out.print(table(title, columns, map(_as_row, lines)))
+
+
+@typer_app.command("suggest")
+def suggest_(
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="Folder of an embedded log. Without it: the Kafka cluster of FACTDRIFT_KAFKA_…."
+        ),
+    ] = None,
+    predicates: File = None,
+    json: Annotated[bool, typer.Option("--json", help="Write the proposals as JSON lines.")] = False,
+) -> None:
+    """Propose aliases of predicates from a log, as a table to paste into the file of --predicates.
+
+    Proposed are names with the same words, with the same values of the same subjects, and names that the
+    model of vectors calls near. What is not sure stands behind a #. Changes nothing: an alias is what a
+    person says is one.
+    """
+    settings = Settings()
+    if predicates is not None:
+        settings = settings.model_copy(update={"predicates": predicates})
+    registry = composition.registry(settings.predicates)
+    log = open_log(settings, data, create=False)
+    try:
+        n_names, found, not_compared = suggestions(log, registry, composition.vectors(settings))
+    finally:
+        log.close()
+    if json:
+        for one in found:
+            write_json(asdict(one))
+        return
+    n_sure = sum(one.is_sure for one in found)
+    heading = f"# {n_names} predicates; {n_sure} aliases proposed, {len(found) - n_sure} more behind a #."
+    if not_compared:
+        heading += f"\n# Names were not compared: {not_compared.rstrip('.')}."
+    out.out(f"{heading}\n{as_toml(found, registry.aliases)}", highlight=False, end="")
 
 
 def _claims(store: EmbeddedStore, registry: Registry) -> Iterator[tuple[str, Seen]]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from agents.cli.models import AcceptModelChange
 from agents.cli.output import Json, err, for_programs, out, table, write_json
 from streams.settings import Settings
 
@@ -19,6 +20,7 @@ def worker(
             "--health-port", help="Port of /healthz, /readyz and /metrics, instead of FACTDRIFT_HEALTH_PORT."
         ),
     ] = None,
+    accept_model_change: AcceptModelChange = False,
 ) -> None:
     """Run a worker on Kafka until it is told to stop.
 
@@ -27,7 +29,7 @@ def worker(
     """
     from agents.worker import main
 
-    raise typer.Exit(main(health_port=health_port))
+    raise typer.Exit(main(health_port=health_port, accept_model_change=accept_model_change))
 
 
 topics = typer.Typer(no_args_is_help=True, help="The topics on the Kafka cluster.")
