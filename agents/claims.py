@@ -7,7 +7,7 @@ none. Changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from agents import composition
 from agents.consolidation import CLAIMS_TABLE, PIECES_TABLE, SUBJECTS_TABLE, Subject
 from state import stored_claim as claims
+from state.aliases import names_of
 from state.claim import LiveClaim
 from state.clusters import Form
 from state.errors import FactdriftError
@@ -26,7 +27,7 @@ from state.predicates import Predicate
 from state.shelf import Shelf
 from state.similarity import model_of
 from state.statements import Statement
-from state.stored_claim import Claim, layout_of
+from state.stored_claim import OWN, Claim, layout_of
 from streams.embedded import EmbeddedStore
 from streams.settings import Settings
 
@@ -61,17 +62,21 @@ class ClaimRead:
 def read_claim(
     store: EmbeddedStore, settings: Settings, *, subject: str, predicate: str, namespace: str | None
 ) -> ClaimRead:
-    """The claim about a subject and a predicate, each in any spelling.
+    """The claim about a subject and a predicate, each in any spelling; an alias stands for what it means.
 
     Without `namespace` it is that of the namespace "default", else of the only one that has such a claim.
     Raises NoSuchClaim, with near names, where there is none or where several namespaces have one.
     """
-    stored = _find(store, normalise(subject), normalise_predicate(predicate), namespace)
+    registry = composition.registry(settings.predicates)
+    found = (
+        _find(store, normalise(subject), name, namespace) for name in names_of(predicate, registry.aliases)
+    )
+    stored = next((one for one in found if one is not None), None)
     if stored is None:
         raise NoSuchClaim(_nothing_found(store, subject, predicate, namespace))
     claim = claims.decode(stored)
     model = model_of(claim.forms.model)  # the one that decided, whatever is set today
-    declared = _as_stored(composition.registry(settings.predicates).get(claim.predicate), claim)
+    declared = _as_stored(registry.get(claim.predicate), claim)
     policy = composition.policy(settings)
     live = LiveClaim(claim, predicate=declared, policy=policy, model=model)
     live.shelf = Shelf(lambda piece: store.get(PIECES_TABLE, piece))
@@ -90,11 +95,12 @@ def read_claim(
 def _as_stored(predicate: Predicate, claim: Claim) -> Predicate:
     if layout_of(predicate) == claim.layout:
         return predicate
+    if claim.layout == OWN:
+        return replace(predicate, arbitration="explicit")
     return Predicate(
         predicate.name,
         cardinality="multi" if claim.layout == "multi" else "single",
         change="never" if claim.layout == "never" else "any",
-        arbitration=predicate.arbitration,
         declared=predicate.declared,
     )
 

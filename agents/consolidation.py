@@ -18,6 +18,7 @@ from agents import forgetting
 from agents.deciding import decide, origin_of
 from agents.following import Folded, Follower, Lost, Touched
 from agents.forgetting import FORGOTTEN_TABLE
+from agents.refined_once import is_elsewhere
 from state import stored_claim as claims
 from state.claim import Duplicate, LiveClaim, Outcome
 from state.corrections import Forget, Invalidate, Relate, Supersede
@@ -34,6 +35,7 @@ from state.similarity import Vectors, VectorsUnavailable
 from state.statements import Statement
 from state.stored_claim import Claim
 from state.sweeping import prefix_of
+from state.triples import as_given
 from streams.codec import Batch, Entry, decode_batch
 from streams.host import Agent, Effects, Output, Record, State, Tables, Write
 from streams.keys import key, subject_key
@@ -57,7 +59,10 @@ class Subject(msgspec.Struct, array_like=True):
 
 
 class Arrivals(msgspec.Struct):
-    """What one batch brings for one claim. `forgets` are the ids whose words go, where any may be here."""
+    """What one batch brings for one claim. `forgets` are the ids whose words go, where any may be here.
+
+    `decisions` come each with the statements before it.
+    """
 
     about: tuple[str, str, str] | None = None
     statements: list[Statement] = []
@@ -65,7 +70,7 @@ class Arrivals(msgspec.Struct):
     retracted: list[str] = []
     recluster: bool = False
     forgets: frozenset[str] | None = None
-    decisions: list[Supersede | Invalidate] = []
+    decisions: list[tuple[Supersede | Invalidate, Sequence[Statement]]] = []
 
 
 _encode_subject: Final = msgspec.msgpack.Encoder().encode
@@ -292,15 +297,15 @@ def _consolidate(tables: _Overlay, record: Record) -> Folded:
         table_key, live = tables.claim(claim_id)
         if tables.applied(CLAIMS_TABLE, table_key, record):
             continue
+        if live is None and arrivals.about is not None:
+            live = tables.live(_new_claim(tables, claim_id, arrivals.about))
+            tables.claims[table_key] = live
         if arrivals.decisions:
             found, letters = decide(live, arrivals.decisions, arrivals.entries, tables.shelf, record)
             arrivals.statements.extend(found)
             outputs.extend(letters)
         if live is None:
-            if arrivals.about is None:
-                continue
-            live = tables.live(_new_claim(tables, claim_id, arrivals.about))
-            tables.claims[table_key] = live
+            continue
         open_claims.append((table_key, live, arrivals))
     embedded = _embed(tables, open_claims)
     touched = []
@@ -368,6 +373,8 @@ def _by_claim(tables: _Overlay, batch: Batch, clock: Clock) -> dict[ClaimId, Arr
     for entry in batch.entries:
         usable = entry.usable
         if isinstance(usable, Observation):
+            if is_elsewhere(tables.kept, usable, lambda claim: tables.claim(claim)[1] is not None):
+                continue
             arrivals = found.get(usable.claim)
             if arrivals is None:
                 arrivals = found[usable.claim] = Arrivals(
@@ -393,7 +400,7 @@ def _by_claim(tables: _Overlay, batch: Batch, clock: Clock) -> dict[ClaimId, Arr
             found.setdefault(usable.claim, Arrivals())
         elif isinstance(usable, Supersede | Invalidate):
             arrivals = found.setdefault(usable.claim, Arrivals())
-            arrivals.decisions.append(usable)
+            arrivals.decisions.append((usable, tuple(arrivals.statements)))
             arrivals.entries[usable.content_hash] = entry
     return found
 
@@ -479,16 +486,17 @@ def _duplicate_letter(
     """The dead letter of the statement that lost its id; its text is put together again."""
     lost = duplicate.lost
     entry = arrivals.entries.get(lost.content_hash)
-    origin, content = record, None
+    origin, sent, content = record, lost, None
     if entry is not None:
-        content = entry.usable.content if isinstance(entry.usable, Observation) else None
+        if isinstance(entry.usable, Observation):
+            sent, content = as_given(entry.usable), entry.usable.content
         origin = origin_of(entry, record)
     letter = dead_letter(
         origin,
         "duplicate_id",
         f"Another observation of {lost.subject} / {lost.predicate} has the id {lost.observation_id} "
         f"and other content; the one with the smaller content hash, {duplicate.kept_hash[:12]}…, stays.",
-        raw=to_json(observation_fields(claim.namespace, lost, content=content)),
+        raw=to_json(observation_fields(claim.namespace, sent, content=content)),
         part=f"{claim.claim}/{lost.content_hash}/{number}",
     )
     return Output(Topic.DEAD_LETTERS, subject_key(claim.namespace, claim.subject), letter)

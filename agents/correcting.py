@@ -14,18 +14,16 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Connection, and_, or_, select
 
-from agents.read_model import Folding, ReadModelError, schema
+from agents.read_model import Folding, ReadModelError, applied_offsets, schema, wishes
 from agents.read_model.heard import Name
 from agents.read_model.paging import same
-from agents.read_model.past import claim_then, facts_of
-from state import decided
+from agents.read_model.past import claim_then, entering
 from state.corrections import REFUSALS, Decision, Forget, Invalidate, Refusal, Relate, Supersede
 from state.errors import BadInput, Refused
 from state.identity import derive
 from state.instants import Instant
 from state.names import normalise
 from state.observations import Retract
-from state.statements import Statement
 from state.validation import read
 from streams.host import Output
 from streams.keys import subject_key
@@ -33,8 +31,6 @@ from streams.topics import CHANGE_FEED, Topic
 from streams.wire import to_json
 
 OPS: Final = ("supersede", "invalidate", "link", "retract", "forget")
-ACTED_ON: Final = frozenset({"supersede", "invalidate", "retract", "link"})
-"""What agents act on in this release. Anything else would be answered as done, and nothing would happen."""
 
 Fields = dict[str, Any]
 _decode: Final = msgspec.json.Decoder().decode
@@ -60,8 +56,6 @@ def prepared(connection: Connection, fields: Mapping[str, Any], *, now: Instant)
     op = fields.get("op")
     if op not in OPS:
         raise Refused("wrong_type", f"op is {str(op)[:40]!r}, expected {', '.join(OPS)}.")
-    if op not in ACTED_ON:
-        raise Refused("op_not_supported", f"This release does not act on {op}; it would only be kept.")
     whole = dict(fields)
     if op == "retract":
         _complete_retract(connection, whole)
@@ -191,7 +185,7 @@ def found(connection: Connection, folding: Folding, correction_id: str) -> Field
     )
     row = connection.execute(question).first()
     if row is None:
-        return None
+        return _forgotten(connection, correction_id)
     versions = schema.fact_versions.c
     caused = select(versions.body).where(
         versions.partition == row.partition,
@@ -205,6 +199,34 @@ def found(connection: Connection, folding: Folding, correction_id: str) -> Field
     links = [_decode(bytes(body)) for body in connection.execute(made).scalars()]
     mine = [link for link in links if link.get("evidence_id") == correction_id]
     return told(correction_id, row.op, events=events, links=mine)
+
+
+def _forgotten(connection: Connection, correction_id: str) -> Fields | None:
+    """What became of the newest wish to forget with this id: pending until the read model has erased too.
+
+    The events are those that are left of it; of a subject they tell no name.
+    """
+    found = wishes.newest(connection, correction_id)
+    if not found:
+        return None
+    versions = schema.fact_versions.c
+    places = [
+        and_(versions.partition == wish.place.partition, versions.offset == wish.place.offset)
+        for wish in found
+    ]
+    bodies = connection.execute(select(versions.body).where(or_(*places)).order_by(versions.seq)).scalars()
+    answer = told(correction_id, "forget", events=[_decode(bytes(body)) for body in bodies], links=[])
+    is_done = all(wish.is_done for wish in found) and _is_everywhere(connection, found)
+    return answer if is_done else {**answer, "outcome": "pending"}
+
+
+def _is_everywhere(connection: Connection, found: Sequence[wishes.Wish]) -> bool:
+    """Whether a wish about a source has been read from every partition in which that may have spoken."""
+    scope = found[0].scope
+    if scope.source is None or scope.subject is not None:
+        return True
+    spoken = {p for topic, p in applied_offsets(connection) if topic == Topic.BY_CLAIM}
+    return spoken <= {wish.place.partition for wish in found}
 
 
 def _claims_of(connection: Connection, namespace: str, subject: str) -> list[str]:
@@ -221,21 +243,11 @@ def _refuse_untaken(connection: Connection, folding: Folding, decision: Decision
         read = claim_then(connection, folding, name, known_at=None)
     except ReadModelError:
         return
-    said: dict[str, Statement] = {statement.observation_id: statement for statement in read.statements}
-    taken = said.get(decision.correction_id)
-    if taken is not None and taken.content_hash == decision.content_hash:
+    answer = entering(read, decision)
+    if any(
+        s.observation_id == decision.correction_id and s.content_hash == decision.content_hash
+        for s in read.statements
+    ):
         return
-    if taken is not None:
-        raise Refused("correction_id_taken", REFUSALS["correction_id_taken"])
-
-    def form(observation_id: str) -> str | None:
-        statement = said.get(observation_id)
-        return None if statement is None else statement.form
-
-    answer = (
-        decided.resolve(decision, facts_of(read), form, read.claim.forms.cluster)
-        if read.statements
-        else decided.unknown_target(decision)
-    )
     code = answer.code if isinstance(answer, Refusal) else "unknown_target"
     raise Refused(code, REFUSALS[code])

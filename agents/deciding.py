@@ -5,13 +5,13 @@ Whether a decision can be taken is `state.decided`; what it then does is the fol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from state.claim import LiveClaim
 from state.corrections import Decision, Invalidate, Refusal, Supersede
-from state.decided import statements_of, unknown_target
+from state.decided import unknown_target
 from state.shelf import Shelf
 from state.statements import Statement
 from streams.codec import Entry
@@ -23,23 +23,24 @@ from streams.wire import dead_letter, to_json
 
 def decide(
     live: LiveClaim | None,
-    decisions: Iterable[Supersede | Invalidate],
+    decisions: Iterable[tuple[Supersede | Invalidate, Sequence[Statement]]],
     entries: Mapping[str, Entry],
     shelf: Shelf,
     record: Record,
 ) -> tuple[list[Statement], list[Output]]:
     """What decisions put into a claim (None: nobody has said anything), and the letters of refused ones.
 
-    `entries` are those of the record by content hash.
+    Each comes with the statements of the record before it. `entries` are those of the record by content hash.
     """
     statements: list[Statement] = []
     letters: list[Output] = []
-    for decision in decisions:
-        closes = unknown_target(decision) if live is None else live.closed_by(decision, shelf)
-        if isinstance(closes, Refusal):
-            letters.append(refusal_letter(decision, closes, entries[decision.content_hash], record))
+    for decision, before in decisions:
+        heard = (*before, *statements)
+        found = unknown_target(decision) if live is None else live.entering(decision, heard, shelf)
+        if isinstance(found, Refusal):
+            letters.append(refusal_letter(decision, found, entries[decision.content_hash], record))
         else:
-            statements.extend(statements_of(decision, closes))
+            statements.extend(found)
     return statements, letters
 
 

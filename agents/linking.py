@@ -80,10 +80,11 @@ class Linking:
         stored = tables.get(ASSERTIONS_TABLE, row_key)
         arrivals = _arrivals(folded, touched)
         if stored is None:
-            said = self._before(folded, touched)
-            if said is None and not any(isinstance(a, Supersede | Invalidate | Relate) for a in arrivals):
+            is_decided = any(isinstance(a, Supersede | Invalidate | Relate) for a in arrivals)
+            said = self._before(folded, touched, is_decided=is_decided)
+            if said is None:
                 return []
-            arrivals = [*(said or ()), *arrivals]
+            arrivals = [*said, *arrivals]
         predicate = self._predicate_of(claim.predicate)
         live = self._live(row_key, stored, shelf, claim.claim, predicate, claim.forms)
         if live.n_rows >= KEPT_MAX and predicate.arbitration == "vote":
@@ -126,18 +127,23 @@ class Linking:
         links = ids_of_links(claim.claim, predicate, gone)
         return [Output(Topic.FACT_LINKS, key(link), b"", record.partition) for link in links]
 
-    def _before(self, folded: Folded, touched: Touched) -> list[Statement] | None:
+    def _before(self, folded: Folded, touched: Touched, *, is_decided: bool) -> list[Statement] | None:
         """All that was said of a claim without a row, in the order of the log; None where one voice said it.
 
-        Most claims are spoken of by one voice and have nothing to link, so they have no row.
+        Most claims are spoken of by one voice and have nothing to link, so they have no row until somebody
+        decides something about them.
         """
         claim = touched.claim
         strands = claim.strands.values()
         is_long = claim.n_apart > 0 or any(s.n_chunks or s.n_folded > LOOK_BACK_MAX for s in strands)
-        if not is_long and len({voter(s) for s in touched.statements}) < 2 and _n_votes(touched) < 2:
+        if (
+            not (is_long or is_decided)
+            and len({voter(s) for s in touched.statements}) < 2
+            and _n_votes(touched) < 2
+        ):
             return None
         said = [s for s in folded.evidence(claim.claim) if not s.verdict]
-        if len({voter(s) for s in said}) < 2:
+        if not is_decided and len({voter(s) for s in said}) < 2:
             return None
         return sorted(said, key=lambda s: (s.recorded_at, s.observed_at, s.observation_id))
 

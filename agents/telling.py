@@ -26,6 +26,11 @@ APART = {
         "was said before a decision closed this value",
         "were said before a decision closed their value",
     ),
+    Apart.REPLACED: (
+        "was replaced: a newer document does not say it any more",
+        "were replaced: newer documents do not say them any more",
+    ),
+    Apart.DENIAL: ("denies, which ends no assertion", "deny, which ends no assertion"),
     Apart.FITS_SEVERAL: (
         "is a coarse date that fits several others, and takes no side",
         "are coarse dates that fit several others, and take no side",
@@ -129,7 +134,8 @@ class Telling(Words):
         elif opening.how is How.AFTER_DENIAL:
             yield f"The fact before it was denied, and {by} had said this since."
         else:
-            alone = "" if self.explanation.predicate.is_multi else "; nothing else held then"
+            predicate = self.explanation.predicate
+            alone = "" if predicate.is_multi or predicate.is_explicit else "; nothing else held then"
             yield f"It opened with {by}{alone}."
             yield from self._choice(fact, opening.choice)
         yield from self._dated(fact)
@@ -173,6 +179,9 @@ class Telling(Words):
         ends = "It ends" if episode.hi.at > self.now else "It ended"
         if fact.closed_by is not None:
             yield f"{ends} on {at} by a decision, {self._taken(fact.closed_by)}."
+            return
+        if episode.replaced_by is not None:
+            yield f"{ends} on {at}: {by} is newer than what said so, and does not say it."
             return
         if episode.ballot is None:
             if any(s.valid_to == episode.hi.at for s in fact.hi_set_by):

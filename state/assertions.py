@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, NewType
 
 import msgspec
 
-from state.corrections import Decision, Supersede
+from state.corrections import Decision, Relate, Supersede
 from state.decided import worded
 from state.fold_state import AFTER_ALL, ASIDE, Side
 from state.forms import Forms
@@ -177,7 +177,7 @@ class Book:
             self.say(row.statement)
         elif isinstance(row, TakenBack):
             self.take_back(row.observation_id)
-        elif row.decision.correction_id not in self.decided:
+        elif row.decision.correction_id not in self.decided and not self.is_taken_back(row.decision):
             self.decided[row.decision.correction_id] = row
             if isinstance(row.decision, Supersede):
                 self._gather(replacement(row), decided_by=row.decision.correction_id)
@@ -203,13 +203,25 @@ class Book:
         return held is None or statement.content_hash < held[0].content_hash
 
     def take_back(self, observation_id: str) -> bool:
-        """Let an observation count as never said, whether it has arrived or not; False: it did already."""
+        """Let an observation count as never said, whether it has arrived or not; False: it did already.
+
+        An id may also be that of a supersede or an invalidate, which then was never decided. Links stay.
+        """
         if observation_id in self._taken_back:
             return False
         self._taken_back.add(observation_id)
+        decided = self.decided.get(observation_id)
+        if decided is not None and self.is_taken_back(decided.decision):
+            del self.decided[observation_id]
+            for opened in self.by_voter.pop(f"c{observation_id}", ()):
+                del self.assertions[opened.assertion_id]
         if observation_id in self._statements:
             self._drop(ObservationId(observation_id))
         return True
+
+    def is_taken_back(self, decision: Decision) -> bool:
+        """Whether a decision counts as never taken."""
+        return not isinstance(decision, Relate) and decision.correction_id in self._taken_back
 
     def said_in(self, observation_id: str) -> Assertion | None:
         """The assertion that an observation belongs to."""

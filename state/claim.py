@@ -15,27 +15,31 @@ import msgspec
 
 from state.changes import Change, diff
 from state.corrections import Invalidate, Refusal, Supersede
-from state.decided import closings_of, opening_of, refused, resolve, retracted_by
+from state.decided import closings_of, opening_of, refused, resolve, retracted_by, statements_of
 from state.fold_state import BEFORE_ALL
 from state.forms import Clustering
 from state.instants import Instant
+from state.own_decisions import judged
+from state.own_facts import DECISIONS, NO_DECISIONS, Decisions, ended_by_name
+from state.own_folding import OwnFolding
 from state.policy import Policy
 from state.predicates import Predicate
+from state.replacing import Replaced, replacing_of
 from state.shelf import Shelf
 from state.similarity import ModelId
-from state.statements import ObservationId, Statement
-from state.stored_claim import STORED_FORMAT, Claim, layout_of
+from state.statements import ObservationId, Statement, voter
+from state.stored_claim import IN_MANY, OWN, STORED_FORMAT, Claim, layout_of
 from state.strands import Strands
 
 
-class Duplicate(msgspec.Struct, frozen=True):
+class Duplicate(msgspec.Struct, frozen=True, gc=False):
     """A statement that lost its id to another with a smaller content hash: a dead letter."""
 
     lost: Statement
     kept_hash: str
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """What a batch did to one claim: the events, the dead letters, and whether anything is to be stored.
 
     `arrived` are the ids that the claim had not heard of, in order: each is among them once and for all.
@@ -62,6 +66,9 @@ class LiveClaim(Strands):
         self.removed: dict[str, tuple[str, Statement]] = {}
         self.duplicates: list[Duplicate] = []
         self.has_decision = False
+        self.has_successor = False
+        self.decided: Decisions | None = None
+        self.ended: Mapping[str, Replaced] | None = None
 
     def wanted(
         self, arrivals: Iterable[Statement], shelf: Shelf, *, recluster: bool = False
@@ -92,7 +99,8 @@ class LiveClaim(Strands):
         """
         self.renew(shelf, epoch=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
-        self.has_decision = False
+        self.has_decision = self.has_successor = False
+        self.decided = self.ended = None
         tombstones_changed = self._retract(retracted)
         for statement in arrivals:
             self._arrive(statement)
@@ -105,6 +113,7 @@ class LiveClaim(Strands):
         moved = self._enter_forms(gone, vectors or {})
         moved = self._follow_settings() or moved or rebuild
         moved = self._follow_decisions() or moved
+        moved = self._follow_documents(moved=moved) or moved
         forms = self.claim.forms
         # Facts say what their texts were compared by, so all of them are told where that is another now.
         anew = compared_by not in ("", forms.model) or (was_degraded and not forms.degraded)
@@ -122,7 +131,7 @@ class LiveClaim(Strands):
         """Delete what no stored claim points to any more: the one stored now is the one at hand."""
         for key in self.claim.discarded:
             self.shelf.delete(key)
-        self.claim.discarded = []
+        self.claim.discarded.clear()
         self.claim.format = STORED_FORMAT
 
     def _enter_forms(self, gone: Sequence[Statement], vectors: Mapping[str, bytes]) -> bool:
@@ -154,6 +163,39 @@ class LiveClaim(Strands):
         held = [s for s in self.everything() if s.verdict and s.observation_id not in gone]
         self.claim.closings = closings_of([*held, *self.added.values()])
         return True
+
+    def _follow_documents(self, *, moved: bool) -> bool:
+        """Take over what newer documents end; says whether that is another now.
+
+        Asked of all the evidence where a document says whom it replaces, or one that does speaks again.
+        """
+        claim = self.claim
+        if claim.replacing is None and not self.has_successor:
+            return False
+        if claim.replacing is not None and not (moved or self.has_successor):
+            known = set(claim.replacing.documents)
+            spoken = (*self.added.values(), *(s for _, s in self.removed.values()))
+            if not any(voter(s) in known for s in spoken):
+                return False
+        left = [s for s in self.everything() if s.observation_id not in self.removed]
+        before = [] if claim.replacing is None else claim.replacing.ended
+        claim.replacing = replacing_of([*left, *self.added.values()], claim.forms.cluster)
+        return before != ([] if claim.replacing is None else claim.replacing.ended)
+
+    def entering(
+        self, decision: Supersede | Invalidate, heard: Iterable[Statement], shelf: Shelf
+    ) -> list[Statement] | Refusal:
+        """The statements by which a decision enters the evidence, or why it cannot be taken.
+
+        `heard` are statements of the batch that came before it: of use where it may name one document's
+        word. None are returned for what is there already under the decision's id.
+        """
+        if layout_of(self.predicate) != OWN:
+            closes = self.closed_by(decision, shelf)
+            return closes if isinstance(closes, Refusal) else statements_of(decision, closes)
+        known = self.evidence(shelf)
+        fresh = [s for s in heard if retracted_by(s) not in self.claim.retracted]
+        return judged(decision, [*known, *fresh], predicate=self.predicate, forms=self.claim.forms)
 
     def closed_by(self, decision: Supersede | Invalidate, shelf: Shelf) -> str | Refusal:
         """The form that a decision closes, or why it cannot be taken; "" is that of no object."""
@@ -207,6 +249,8 @@ class LiveClaim(Strands):
         self.added[observation_id] = statement
         if statement.verdict:
             self.has_decision = True
+        elif statement.supersedes is not None:
+            self.has_successor = True
 
     def _held(self, observation_id: str) -> Statement | None:
         """The statement with this id as of now, or None."""
@@ -219,7 +263,7 @@ class LiveClaim(Strands):
     def _stored(self, observation_id: str) -> tuple[str, Statement] | None:
         """The statement with this id as it is stored, with its strand's name."""
         names: Iterable[str] = ("*", "")
-        if self.claim.layout == "multi":
+        if self.claim.layout in IN_MANY:
             name = self.shelf.get(self._name_key(observation_id))
             names = () if name is None else (name.decode("utf-8"),)
         for candidate in names:
@@ -247,10 +291,13 @@ class LiveClaim(Strands):
         for name, statement in self.removed.values():
             removed.setdefault(name, []).append(statement)
         touched = sorted({*added, *removed})
+        horizon = claim.horizon
+        if claim.layout == OWN:
+            horizon = max(horizon, claim.horizon_bare)
         due = [
             name
             for name, at in sorted(claim.due.items())
-            if name and name not in touched and (at <= claim.horizon or claim.horizon < horizon_before)
+            if name and name not in touched and (at <= horizon or claim.horizon < horizon_before)
         ]
         changes: list[Change] = []
         for name in [*touched, *due]:
@@ -258,9 +305,9 @@ class LiveClaim(Strands):
         return changes
 
     def _enter_name(self, statement: Statement) -> str:
-        """The strand of a new statement; a multi claim remembers it by the statement's id."""
+        """The strand of a new statement; a claim with many remembers it by the statement's id."""
         name = self.name_of(statement)
-        if self.claim.layout == "multi":
+        if self.claim.layout in IN_MANY:
             self.shelf.put(self._name_key(statement.observation_id), name.encode("utf-8"))
         return name
 
@@ -269,8 +316,11 @@ class LiveClaim(Strands):
     ) -> list[Change]:
         claim, folding = self.claim, self.strand(name)
         horizon = claim.horizon if name else claim.horizon_bare
+        if isinstance(folding, OwnFolding):
+            horizon = max(claim.horizon, claim.horizon_bare)
+            self._tell(name, folding)
         changes = folding.apply(added, removed, horizon=horizon)
-        if claim.layout == "multi":
+        if claim.layout in IN_MANY:
             if folding.strand.due_at is not None:
                 claim.due[name] = folding.strand.due_at
             else:
@@ -278,6 +328,18 @@ class LiveClaim(Strands):
         if name not in claim.strands:
             self._store_apart(name, folding.strand)
         return changes
+
+    def _tell(self, name: str, folding: OwnFolding) -> None:
+        """Let the strand of an assertion know what of the rest of the claim ends it."""
+        claim = self.claim
+        if self.ended is None:
+            self.ended = {} if claim.replacing is None else ended_by_name(claim.replacing.ended)
+        if name == DECISIONS:
+            return
+        if self.decided is None:
+            taken = self.strand(DECISIONS) if claim.closings else None
+            self.decided = taken.decisions() if isinstance(taken, OwnFolding) else NO_DECISIONS
+        folding.know(self.decided, self.ended.get(name))
 
     def _rebuild(self, *, anew: bool) -> list[Change]:
         """Fold the whole claim again, since forms moved from one cluster to another (DESIGN 4.3).
@@ -308,7 +370,7 @@ class LiveClaim(Strands):
         for name in sorted(groups):
             changes += self._fold_strand(name, groups[name], [])
         for name in set(apart).difference(self._names_apart()):
-            self._discard(self._strand_key(name))
+            self.claim.discarded.append(self._strand_key(name))
         gone, withdrawals = diff(self.withdrawn.handed, (), horizon=claim.horizon)
         for published in gone.values():
             self.withdrawn.keep(published)

@@ -42,6 +42,14 @@ def closings_of(statements: Iterable[Statement]) -> list[Closing]:
     return sorted((s.form, s.effective_at, s.observed_at) for s in statements if s.verdict in CLOSES)
 
 
+def last_closing(
+    closings: Iterable[Closing], cluster_of: Callable[[str], Cluster], cluster: Cluster, before: Instant
+) -> Instant:
+    """The instant of the last closing of a cluster before another instant; BEFORE_ALL for none."""
+    found = (at for form, at, _ in closings if at < before and cluster_of(form) == cluster)
+    return max(found, default=BEFORE_ALL)
+
+
 class Void:
     """Which statements no longer count because a decision closed what they say.
 

@@ -13,22 +13,24 @@ from typing import Final
 from state.assertions import Assertion, AssertionId, Book, Decided, assertion_id
 from state.corrections import REFUSALS, Decision, Invalidate, Refusal, Relate, Supersede, Target
 from state.endings import Endings
-from state.identity import derive
+from state.identity import FactId, derive, fact_id
 from state.instants import Instant, shown
 from state.links import Link, LinkKind, Origin, beginning
+from state.own_facts import own_name
 
 LINKED_MAX: Final = 16  # targets of one decision that get a link of their own; the earliest first
 
 
 def judge(book: Book, endings: Endings, decision: Decision) -> Decided | Refusal | None:
-    """The row of a decision, or why it is refused; None where it was applied before.
+    """The row of a decision, or why it is refused; None where it was applied before, or was taken back.
 
     A refused decision leaves nothing behind: it may be sent again when what it needs has come.
     """
     before = book.decided.get(decision.correction_id)
+    is_known = before is not None and before.decision.content_hash == decision.content_hash
+    if is_known or book.is_taken_back(decision):
+        return None
     if before is not None:
-        if before.decision.content_hash == decision.content_hash:
-            return None
         return _refuse(decision, "correction_id_taken", f"Give {shown(decision.correction_id)} another id.")
     targets, is_wide = resolve(book, decision.target)
     if not targets:
@@ -50,16 +52,19 @@ def resolve(book: Book, target: Target) -> tuple[list[Assertion], bool]:
 
     An id of an assertion names it and nothing else. Any other id is that of a fact: it is known by its
     value, and then all assertions of the value are meant; or by its observations. Where each assertion is
-    a fact of its own (`arbitration = explicit`) observations come before the value.
+    a fact of its own (`arbitration = explicit`) its fact's id names it too, and observations come before the
+    value.
     """
     named = book.assertions.get(AssertionId(target.id)) if target.id is not None else None
+    if named is None and target.id is not None and book.predicate.is_explicit:
+        named = _with_fact(book, target.id)
     if named is not None:
         return [named], False
     observed = {a.assertion_id: a for i in target.observation_ids if (a := book.said_in(i)) is not None}
     if target.form is not None:
         side = (book.forms.cluster(target.form), True)
         observed = {i: a for i, a in observed.items() if book.side(a) == side}
-    is_own_fact = book.predicate.arbitration == "explicit"
+    is_own_fact = book.predicate.is_explicit
     if target.form is None or (is_own_fact and (observed or target.id is not None)):
         return _earliest_first(list(observed.values())), False
     valued = [a for a in book.assertions.values() if book.side(a) == side]
@@ -67,6 +72,16 @@ def resolve(book: Book, target: Target) -> tuple[list[Assertion], bool]:
         at = target.at
         valued = [a for a in valued if any(piece.lo <= at < piece.hi for piece in book.pieces(a))]
     return _earliest_first(valued), True
+
+
+def _with_fact(book: Book, named: str) -> Assertion | None:
+    """The assertion that has a fact of this id, where each has its own: one for each time that it begins."""
+    for assertion in book.assertions.values():
+        name = own_name(assertion.voter, assertion.form, affirmed=True)
+        ids = [fact_id(book.claim, name, ordinal) for ordinal in range(len(assertion.statements))]
+        if assertion.affirmed and FactId(named) in ids:
+            return assertion
+    return None
 
 
 def links_of(book: Book, decided: Decided, *, policy_version: str) -> list[Link]:

@@ -22,7 +22,7 @@ COUNTED: Final = frozenset({Reason.OUTVOTED, Reason.DENIED, Reason.SUPERSEDED, R
 """Why a fact must have been retired to count: neither withdrawn, as it never held, nor ended as announced."""
 
 BY_DECISION: Final = frozenset({Reason.SUPERSEDED, Reason.INVALIDATED})
-"""Reasons that count towards `unstable` even where the predicate is not declared."""
+"""Reasons that count towards `unstable` even where the predicate is not declared, if somebody decided it."""
 
 
 class Bearing(enum.StrEnum):
@@ -73,9 +73,12 @@ def bearing_of(
 _NOT_RETIRED: Final = frozenset({Revision.REINSTATED, Revision.SCHEDULED, Revision.ENDED})
 
 
-def counts_as_declared(reason: str | None, *, declared: bool) -> bool:
-    """Whether a retirement counts towards `unstable`: of a declared predicate, or by decision."""
-    return declared or reason in BY_DECISION
+def counts_as_declared(reason: str | None, *, declared: bool, is_decided: bool = True) -> bool:
+    """Whether a retirement counts towards `unstable`: of a declared predicate, or by decision.
+
+    A fact that is superseded without a decision (`is_decided` False) was so by a newer document.
+    """
+    return declared or (reason in BY_DECISION and is_decided)
 
 
 def news_of(change: Change) -> News | None:
@@ -91,7 +94,7 @@ def news_of(change: Change) -> News | None:
         change.version,
         bearing,
         change.kind is Kind.INVALIDATED and bearing is Bearing.ENTERS,
-        counts_as_declared(fact.reason, declared=fact.declared),
+        counts_as_declared(fact.reason, declared=fact.declared, is_decided=fact.closed_by is not None),
         fact.decided_observed_at,
         cause_of(fact),
     )

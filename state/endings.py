@@ -15,7 +15,7 @@ import msgspec
 
 from state.assertions import Assertion, AssertionId, Book, Decided, Piece, began
 from state.corrections import Invalidate, Supersede
-from state.fold_state import AFTER_ALL, BEFORE_ALL, Cluster
+from state.fold_state import AFTER_ALL, ASIDE, BEFORE_ALL, Cluster
 from state.instants import Instant
 
 
@@ -40,6 +40,10 @@ class End(NamedTuple):
     at: Instant
     cause: Cause
     by: str = ""
+
+
+Closing = tuple[Instant, End]
+"""When a decision was taken, and where it ends what had been observed by then."""
 
 
 class ClosedByFold(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +98,7 @@ class Endings:
         """
         deciding = self._deciding(assertion)
         closed = self._closed.get(self._book.side(assertion)[0], ()) if assertion.affirmed else ()
-        return [(piece, _end(piece, deciding, replaced, closed)) for piece in self._book.pieces(assertion)]
+        return [(piece, end_of(piece, deciding, replaced, closed)) for piece in self._book.pieces(assertion)]
 
     def spans(self, assertion: Assertion) -> list[tuple[Instant, Instant]]:
         """When an assertion holds, after all ends: sorted, apart from each other, AFTER_ALL without end."""
@@ -130,7 +134,7 @@ class Endings:
             if a.voter in found
         }
 
-    def _deciding(self, assertion: Assertion) -> list[Decided]:
+    def _deciding(self, assertion: Assertion) -> list[Closing]:
         found = self._named.get(assertion.assertion_id, [])
         if self._wide and assertion.affirmed:
             forms = self._book.forms
@@ -138,20 +142,22 @@ class Endings:
             found = found + [
                 decided
                 for form, group in self._wide.items()
-                if form == assertion.form or forms.cluster(form) == cluster
+                if form == assertion.form or (cluster != ASIDE and forms.cluster(form) == cluster)
                 for decided in group
                 if decided.decision.correction_id != assertion.decided_by
             ]
-        return found
+        return [(decided.decided_at, _by_decision(decided)) for decided in found]
 
 
-def _end(
-    piece: Piece, deciding: Iterable[Decided], replaced: End | None, closed: Iterable[ClosedByFold]
+def end_of(
+    piece: Piece, deciding: Iterable[Closing], replaced: End | None, closed: Iterable[ClosedByFold] = ()
 ) -> End:
-    """Where a piece ends. A decision counts for what was observed by then, however late it came."""
+    """Where a piece ends. A decision counts for what was observed by then, however late it came.
+
+    `deciding` are the decisions about the assertion, `replaced` is the end by a newer document.
+    """
     observed_at = piece.statement.observed_at
-    explicit = [_by_decision(decided) for decided in deciding if observed_at <= decided.decided_at]
-    explicit = [end for end in explicit if end.at < piece.hi]
+    explicit = [end for decided_at, end in deciding if observed_at <= decided_at and end.at < piece.hi]
     ends = [min(explicit)] if explicit else []
     if not ends and replaced is not None and replaced.at < piece.hi:
         ends = [replaced]

@@ -43,7 +43,7 @@ class Edge(msgspec.Struct, frozen=True, array_like=True, gc=False):
     granularity: str
 
 
-class Ballot(msgspec.Struct, frozen=True, array_like=True):
+class Ballot(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The count that ended an episode: `n_for` the rival against `n_held`, of the newest votes.
 
     `rival` is the winning cluster, `spelling` how it was last spelled; where `denial` a denial of the
@@ -61,7 +61,7 @@ class Ballot(msgspec.Struct, frozen=True, array_like=True):
     observed_at: Instant
 
 
-class Episode(msgspec.Struct, array_like=True):
+class Episode(msgspec.Struct, array_like=True, gc=False):
     """One span in which `cluster` holds. Open while `reason` is None.
 
     `lo` is None where the start is unknown. `hi` may lie in the future: whether the fact is open is a
@@ -70,7 +70,9 @@ class Episode(msgspec.Struct, array_like=True):
     when this one opened with the votes cast during it, else None. `follower` names, by first form and
     ordinal, the episode that took this one's place. `rivals` are (side, spelling), strongest first.
     `closed_by` is the decision that closed it and when that was taken, `opened_by` the one that opened
-    it, `against` one that had closed the same value before.
+    it, `against` one that had closed the same value before. `name` is that of the assertion where each is a
+    fact of its own (`state.own_facts`), and then names the episode in the place of `form`. `replaced_by` is
+    the statement of a newer document that ended it, and when that was made (`state.replacing`).
     """
 
     cluster: Cluster
@@ -95,3 +97,5 @@ class Episode(msgspec.Struct, array_like=True):
     closed_by: tuple[ObservationId, Instant] | None = None
     opened_by: ObservationId | None = None
     against: ObservationId | None = None
+    name: str = ""
+    replaced_by: tuple[ObservationId, Instant] | None = None

@@ -5,6 +5,7 @@
     ├── BadInstant          text or number that names no instant (also a ValueError)
     ├── BadInterval         bounds that enclose nothing (also a ValueError)
     ├── BadPredicates       a predicate registry file that cannot be read
+    │   └── BadAliases      a table of aliases that cannot be true; carries a code
     ├── Refused             a correction that is not applied; carries the code of the refusal
     └── OutOfOrder          our own mistake: an offset or a version that went backwards
 
@@ -39,6 +40,14 @@ class BadInterval(FactdriftError, ValueError):
 
 class BadPredicates(FactdriftError):
     """A predicate registry that cannot be used; the message names the file, the entry and the mend."""
+
+
+class BadAliases(BadPredicates):
+    """A table of aliases that cannot be true. `code` is in `state.aliases.ALIAS_CODES`, and comes first."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
 
 
 class Refused(FactdriftError):

@@ -9,10 +9,11 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 
-from state.decided import Void, closings_of
+from state.decided import Void, closings_of, last_closing
 from state.fold_state import ASIDE, Cluster, Side
 from state.history import distinct
 from state.instants import Instant
+from state.replacing import NONE_REPLACED, Replacements
 from state.statements import Place, Statement, order, voter
 
 Key = tuple[Instant, Instant, str]
@@ -27,12 +28,23 @@ class Evidence:
     """Sorted statements of one fold. Implements `state.periods.History`."""
 
     def __init__(
-        self, statements: Iterable[Statement], cluster_of: Callable[[str], Cluster], *, timeless: bool = False
+        self,
+        statements: Iterable[Statement],
+        cluster_of: Callable[[str], Cluster],
+        *,
+        timeless: bool = False,
+        replaced: Replacements = NONE_REPLACED,
     ) -> None:
         self.statements = sorted(statements, key=order)
         self._cluster_of = cluster_of
-        self._void = Void(closings_of(self.statements), cluster_of, timeless=timeless)
-        self.has_aside = bool(self._void) or any(cluster_of(s.form) == ASIDE for s in self.statements)
+        self.replaced = replaced
+        if replaced:
+            self.statements = [replaced.cut(s, cluster_of(s.form)) for s in self.statements]
+        self._closings = closings_of(self.statements)
+        self._void = Void(self._closings, cluster_of, timeless=timeless)
+        self.has_aside = (
+            bool(self._void or replaced) or any(cluster_of(s.form) == ASIDE for s in self.statements)
+        )  # fmt: skip
         self._keys = [order(statement) for statement in self.statements]
         self._by_side: dict[tuple[str, Side], list[Key]] = {}
         self._by_voter: dict[str, list[tuple[Place, Side]]] = {}
@@ -43,9 +55,17 @@ class Evidence:
                 insort(self._by_voter.setdefault(who, []), (statement.place, side))
 
     def cluster(self, statement: Statement) -> Cluster:
-        """The cluster of a statement's form; none for one that a decision made void."""
+        """The cluster of a statement's form; none for one that a decision or a newer document made void."""
         cluster = self._cluster_of(statement.form)
-        return ASIDE if self._void and self._void.covers(statement, cluster) else cluster
+        if self._void and self._void.covers(statement, cluster):
+            return ASIDE
+        if self.replaced and self.replaced.covers(statement, cluster):
+            return ASIDE
+        return cluster
+
+    def closed_at(self, cluster: Cluster, before: Instant) -> Instant:
+        """The instant of the last decision before another that closed a cluster; BEFORE_ALL for none."""
+        return last_closing(self._closings, self._cluster_of, cluster, before)
 
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""

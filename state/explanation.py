@@ -37,6 +37,8 @@ class Apart(enum.StrEnum):
     FED_BACK = "fed_back"
     DECISION = "decision"
     VOID = "void"
+    REPLACED = "replaced"
+    DENIAL = "denial"
     FITS_SEVERAL = "fits_several"
     LATE_REPORT = "late_report"
     NOTHING_TO_DENY = "nothing_to_deny"

@@ -30,7 +30,7 @@ class State(enum.StrEnum):
     RETIRED = "retired"
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
+class Fact(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One episode of one cluster, as it is published.
 
     `lo` and `hi` are None where the start is unknown, or where no end is known. `reason` says why the
@@ -40,7 +40,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     fact within its claim. `votes` says in words what ended it. `subject` and `predicate` are spelled as
     its newest supporting statement spells them; `declared` says whether a registry knows the predicate.
     `closed_by` and `opened_by` are the decisions that ended it and began it, `against` one that had closed
-    the same value before.
+    the same value before. A fact that is superseded by none was so by a newer document. Where each assertion
+    is a fact of its own, an assertion's name stands for `form` in its id.
     """
 
     fact_id: FactId
@@ -107,7 +108,7 @@ def state_at(fact: Fact, at: Instant) -> State:
 _NEVER_HELD = frozenset({Reason.WITHDRAWN})
 
 
-class About(msgspec.Struct, frozen=True):
+class About(msgspec.Struct, frozen=True, gc=False):
     """What all facts of one claim share."""
 
     claim: ClaimId
@@ -118,11 +119,13 @@ class About(msgspec.Struct, frozen=True):
 def build(about: About, episode: Episode) -> Fact:
     """The fact of an episode: the same content, with ids in the place of names and words for counts."""
     ballot, closed_by = episode.ballot, episode.closed_by
+    decided_by = closed_by or episode.replaced_by
+    name = episode.name or episode.form
     previous = None
     if episode.ordinal:
-        previous = fact_id(about.claim, episode.form, episode.ordinal - 1)
+        previous = fact_id(about.claim, name, episode.ordinal - 1)
     return Fact(
-        fact_id=fact_id(about.claim, episode.form, episode.ordinal),
+        fact_id=fact_id(about.claim, name, episode.ordinal),
         claim=about.claim,
         namespace=about.namespace,
         subject=episode.subject,
@@ -142,8 +145,8 @@ def build(about: About, episode: Episode) -> Fact:
         dissent=episode.dissent,
         observations=episode.observations,
         votes=_in_words(ballot) if ballot else None,
-        decided_at=ballot.decided_at if ballot else episode.hi.at if closed_by and episode.hi else None,
-        decided_observed_at=ballot.observed_at if ballot else closed_by[1] if closed_by else None,
+        decided_at=ballot.decided_at if ballot else episode.hi.at if decided_by and episode.hi else None,
+        decided_observed_at=ballot.observed_at if ballot else decided_by[1] if decided_by else None,
         previous_fact_id=previous,
         invalidated_by=fact_id(about.claim, *episode.follower) if episode.follower else None,
         supported_by=tuple(episode.supported_by),

@@ -23,6 +23,7 @@ from state.instants import Instant
 from state.majority import fold_never_changing
 from state.periods import Fold
 from state.policy import Policy
+from state.replacing import NONE_REPLACED
 from state.statements import Statement, order, position
 from state.strand import DOCUMENTS_IN_USE, Strand, StrandInUse
 from state.timeline import fold_all
@@ -63,7 +64,11 @@ class Folding(StrandInUse):
             self._documents.clear()
         lowered = horizon < strand.horizon
         strand.horizon = horizon
-        if self.never_changes or any(s.is_late_end and s.votes and s.affirmed for s in added):
+        if (
+            self.never_changes
+            or self.replaced is not NONE_REPLACED
+            or any(s.is_late_end and s.votes and s.affirmed for s in added)
+        ):
             self.flatten()
         self._forget(removed)  # first: what comes under the same id may be the same saying
         in_order = not (removed or lowered or strand.is_flat) and self._is_in_order(added)
@@ -261,9 +266,9 @@ class Folding(StrandInUse):
     def flatten(self) -> None:
         """From now on fold the strand as a whole.
 
-        For predicates that never change, which are counted and not folded, and for claims with late
-        reports of an end, whose spans are filled in only when everything else is folded. Both cost more
-        the longer the history is.
+        For predicates that never change, which are counted and not folded, for claims with late reports
+        of an end, whose spans are filled in only when everything else is folded, and for those in which
+        documents replace each other. All cost more the longer the history is.
         """
         strand = self.strand
         if strand.is_flat:
@@ -278,15 +283,22 @@ class Folding(StrandInUse):
 
     def _apply_flat(self, added: Sequence[Statement], removed: Sequence[Statement]) -> list[Change]:
         strand = self.strand
-        self._tail.replace(0, self._without(removed, added))
-        if self.never_changes:
-            episodes = fold_never_changing(self.tail, self.cluster, self.policy)
-        else:
-            evidence = Evidence(self.tail, self._cluster_of)
-            episodes = fold_all(evidence, self.policy, horizon=strand.horizon)
-        facts = [build(self.about, episode) for episode in episodes]
+        self._rewrite_tail(self._without(removed, added))
+        facts = [build(self.about, episode) for episode in self._all_episodes()]
         after, changes = diff(self._known(strand.live, facts), facts, horizon=strand.horizon)
         strand.live = {fact.fact_id: after.pop(fact.fact_id) for fact in facts}
         for published in after.values():
             self.withdrawn.keep(published)
         return changes
+
+    def _rewrite_tail(self, statements: Sequence[Statement]) -> None:
+        self._tail.replace(0, statements)
+
+    def _all_episodes(self) -> list[Episode]:
+        """The episodes of the whole strand."""
+        if self.never_changes and not self.replaced:
+            return fold_never_changing(self.tail, self.cluster, self.policy)
+        evidence = Evidence(self.tail, self._cluster_of, timeless=self.never_changes, replaced=self.replaced)
+        if self.never_changes:
+            return fold_never_changing(evidence.statements, evidence.cluster, self.policy)
+        return fold_all(evidence, self.policy, horizon=self.strand.horizon)

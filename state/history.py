@@ -11,16 +11,19 @@ from typing import Protocol
 
 from state.fold_state import Cluster, Side
 from state.instants import Granularity, Instant
+from state.replacing import Replacements, own_granularity
 from state.statements import Place, Statement, restatement_key
 
 
 class History(Protocol):
     """The evidence behind the state, looked up only where a count needs it.
 
-    `has_aside` says whether some forms take no side; their cluster is then `ASIDE`.
+    `has_aside` says whether some forms take no side; their cluster is then `ASIDE`. `replaced` is what newer
+    documents end.
     """
 
     has_aside: bool
+    replaced: Replacements
 
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""
@@ -32,6 +35,10 @@ class History(Protocol):
 
     def began(self, statement_who: str, form_side: Side, place: Place) -> Instant:
         """Since when the document, at `place`, says this without having said anything else in between."""
+        ...
+
+    def closed_at(self, cluster: Cluster, before: Instant) -> Instant:
+        """The instant of the last decision before another that closed a cluster; BEFORE_ALL for none."""
         ...
 
     def cluster(self, statement: Statement) -> Cluster:
@@ -61,9 +68,10 @@ def distinct(statements: Iterable[Statement]) -> list[Statement]:
 
 
 def _plainness(statement: Statement) -> tuple[object, ...]:
+    end = own_granularity(statement.hi_granularity)
     return (
         -Granularity(statement.lo_granularity).rank,
-        -Granularity(statement.hi_granularity).rank if statement.hi_granularity else 0,
+        -Granularity(end).rank if end else 0,
         type(statement.spelling).__name__,
         repr(statement.spelling),
         statement.subject,

@@ -48,6 +48,10 @@ class Lineage:
         """Whether two documents neither are one nor replace each other, directly or by others."""
         return self.leader(one) != self.leader(other)
 
+    def documents(self) -> set[str]:
+        """The documents that replace another or are replaced."""
+        return {*self._predecessors, *self._successors}
+
     def predecessors(self, document: str) -> list[str]:
         """The documents that this one replaces."""
         return self._predecessors.get(document, [])

@@ -204,11 +204,15 @@ class LiveAssertions:
 
     def _take_back(self, taken: TakenBack, changed: dict[AssertionId, None]) -> None:
         held = self._book.said_in(taken.observation_id)
+        decided = self._book.decided.get(taken.observation_id)
         if not self._book.take_back(taken.observation_id):
             return
         self._rows.append(taken)
         if held is not None:
             changed[held.assertion_id] = None
+        if decided is not None:
+            changed.update(dict.fromkeys(decided.targets))
+        if held is not None or decided is not None:
             self._rebuild()
 
     def _decide(

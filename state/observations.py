@@ -12,11 +12,17 @@ from state.corrections import Forget, Invalidate, Relate, Supersede
 from state.forgotten import Redacted, Sweep
 from state.identity import ClaimId
 from state.instants import Instant
+from state.refinement import Refinement
 from state.statements import Statement
 
 
-class Observation(msgspec.Struct, frozen=True, kw_only=True, tag="observation", omit_defaults=True):
-    """One usable observation. `subject` and `predicate` are normal forms; the statement spells them."""
+class Observation(msgspec.Struct, frozen=True, kw_only=True, tag="observation", omit_defaults=True, gc=False):
+    """One usable observation. `subject` and `predicate` are normal forms; the statement spells them.
+
+    `written_predicate` is what its source called the predicate, where that is an alias (`state.aliases`);
+    the statement then has the name that is meant. `refinement` is there where a language model was asked
+    about the triple, whatever came of it (`state.triples`).
+    """
 
     claim: ClaimId
     namespace: str
@@ -24,9 +30,11 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True, tag="observation", 
     predicate: str
     statement: Statement
     content: str | None = None
+    written_predicate: str | None = None
+    refinement: Refinement | None = None
 
 
-class Retract(msgspec.Struct, frozen=True, kw_only=True, tag="retract", omit_defaults=True):
+class Retract(msgspec.Struct, frozen=True, kw_only=True, tag="retract", omit_defaults=True, gc=False):
     """A permanent statement that an observation shall count as never made (DESIGN 4.10).
 
     `namespace` and `subject` (normal form) are None where the record left them out: it then means every

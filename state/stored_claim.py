@@ -17,23 +17,30 @@ from state.forms import Forms
 from state.identity import ClaimId
 from state.instants import Instant
 from state.predicates import Predicate
+from state.replacing import Replacing
 from state.strand import Strand
 
+OWN: Final = "own"
+"""The layout of claims in which each assertion is a fact, and a strand, of its own (`state.own_facts`)."""
+IN_MANY: Final = ("multi", OWN)
+"""The layouts with strands by what statements say: which it is, is remembered by a statement's id."""
 STORED_FORMAT: Final = 2
 _READ_FORMATS: Final = (1, 2)
 
 
-class Claim(msgspec.Struct, kw_only=True, array_like=True):
+class Claim(msgspec.Struct, kw_only=True, array_like=True, gc=False):
     """The stored form of a claim.
 
-    `layout` is how its strands are cut ("single", "multi", "never"); it follows the registry, as
+    `layout` is how its strands are cut ("single", "multi", "never", "own"); it follows the registry, as
     `policy_version` follows the settings: where one differs, the claim is folded anew. `horizon` is
     the greatest observed_at of its statements with an object, `horizon_bare` of those without. `strands`
     holds the strands by name: "" for statements without object, else the cluster, or "*" for all of a
-    single-valued claim. `apart` are the names of strands stored under keys of their own, `due` when
-    a strand has something coming. `retracted` are ids that count as never said, whether they have
-    arrived or not. `forms` are what its objects are called, and which of them mean the same. `discarded`
-    are keys of pieces that nothing points to any more. `closings` are what decisions closed.
+    single-valued claim; where each assertion is a fact of its own its name. `apart` are the names of strands
+    stored under keys of their own, `due` when a strand has something coming. `retracted` are ids that count
+    as never said, whether they have arrived or not. `forms` are what its objects are called, and which of
+    them mean the same. `discarded` are keys of pieces that nothing points to any more. `closings` are what
+    decisions closed. `replacing` are the documents that replace each other and what this ends, None where
+    none does, which is nearly always.
     `is_unswept`: something was forgotten, and what the claim before needed is still there (`state.sweeping`).
     """
 
@@ -55,6 +62,7 @@ class Claim(msgspec.Struct, kw_only=True, array_like=True):
     discarded: list[bytes] = []
     closings: list[Closing] = []
     is_unswept: bool = False
+    replacing: Replacing | None = None
 
 
 class StoredFormatUnknown(FactdriftError):
@@ -63,6 +71,8 @@ class StoredFormatUnknown(FactdriftError):
 
 def layout_of(predicate: Predicate) -> str:
     """How the strands of a predicate's claims are cut."""
+    if predicate.is_explicit:
+        return OWN
     if predicate.is_multi:
         return "multi"
     return "never" if predicate.never_changes else "single"

@@ -16,7 +16,7 @@ import msgspec
 
 from state.changes import Published
 from state.chunks import Chunk, Chunks, saying_of
-from state.decided import Closing, Void
+from state.decided import Closing, Void, last_closing
 from state.documents import KEPT_IN_USE, Document, Incomplete
 from state.episodes import Episode
 from state.evidence import takes_part
@@ -25,6 +25,7 @@ from state.history import distinct
 from state.identity import FactId
 from state.instants import Instant
 from state.late import Adjustment
+from state.replacing import NONE_REPLACED, Replaced, Replacements
 from state.statements import (
     DocumentName,
     ObservationId,
@@ -39,7 +40,7 @@ from state.statements import (
 from state.tail import Marks, Segment, Tail
 
 
-class Strand(msgspec.Struct, array_like=True):
+class Strand(msgspec.Struct, array_like=True, gc=False):
     """The stored form of a strand.
 
     `segments` and `tail` are the evidence behind the last full chunk, in order, each statement as bytes so
@@ -96,6 +97,7 @@ class StrandInUse:
         self.marks = Marks(strand.base, strand.marks, strand.states_at, chunks.drawer)
         strand.base = b""
         self.tail = self._tail.statements
+        self.replaced: Replacements = NONE_REPLACED
         self.set_clusters(None, has_aside=False)
         self._documents: dict[DocumentName, Document] = {}
         self._whole: dict[str, Document] = {}
@@ -111,6 +113,7 @@ class StrandInUse:
         """Say which forms mean the same (None: each form is a cluster), and what decisions closed."""
         of_form = cluster_of if cluster_of is not None else _itself
         self._cluster_of = of_form
+        self._closings = closings
         self.has_aside = has_aside or bool(closings)
         if closings:
             void = Void(closings, of_form, timeless=timeless)
@@ -122,11 +125,19 @@ class StrandInUse:
         else:
             self.cluster = lambda statement: of_form(statement.form)
 
+    def set_replaced(self, ended: Sequence[Replaced], *, timeless: bool) -> None:
+        """Say what newer documents end. Where there is any, the strand is folded as a whole."""
+        self.replaced = Replacements(ended, self._cluster_of, timeless=timeless) if ended else NONE_REPLACED
+
     # -- looking back -----------------------------------------------------------------------
 
     def takes_side(self, statement: Statement) -> bool:
         """Whether a statement votes for or against something."""
         return takes_part(statement) and (not self.has_aside or self.cluster(statement) != ASIDE)
+
+    def closed_at(self, cluster: Cluster, before: Instant) -> Instant:
+        """The instant of the last decision before another that closed a cluster; BEFORE_ALL for none."""
+        return last_closing(self._closings, self._cluster_of, cluster, before)
 
     def since(self, effective_from: Instant, before: Instant) -> list[Statement]:
         """Statements that take part and took effect in [effective_from, before), in their order."""

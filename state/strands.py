@@ -15,12 +15,15 @@ from state.changes import Published
 from state.chunks import Chunks
 from state.facts import About, Fact
 from state.identity import FactId
+from state.own_facts import name_of as name_of_own
+from state.own_folding import OwnFolding
 from state.policy import Policy
 from state.predicates import Predicate
 from state.refolding import Refolding
+from state.replacing import NONE_REPLACED
 from state.shelf import Shelf
 from state.statements import Statement
-from state.stored_claim import Claim
+from state.stored_claim import OWN, Claim
 from state.strand import Strand
 from state.versioned import version_at, with_version
 from state.withdrawn import Withdrawn
@@ -59,6 +62,8 @@ class Strands:
 
     def name_of(self, statement: Statement) -> str:
         """The strand that a statement belongs to."""
+        if self.claim.layout == OWN:
+            return name_of_own(statement)
         return self._name_of_form(statement.form)
 
     def _name_of_form(self, form: str) -> str:
@@ -80,18 +85,19 @@ class Strands:
                 self._strand_key(name),
                 epoch=max(held.epoch, self.claim.epoch),
                 epoch_now=self.epoch,
-                discard=self._discard,
+                discarded=self.claim.discarded,
             )
-            found = self.folding[name] = Refolding(
-                held,
-                chunks,
-                self.about,
-                self.policy,
-                self.withdrawn,
-                never_changes=self.claim.layout == "never",
-            )
+            found = self.folding[name] = self._folding_of(name, held, chunks)
             self._set_clusters(found)
         return found
+
+    def _folding_of(self, name: str, held: Strand, chunks: Chunks) -> Refolding:
+        about, policy, withdrawn = self.about, self.policy, self.withdrawn
+        if self.claim.layout == OWN:
+            timeless = self.predicate.never_changes
+            return OwnFolding(held, chunks, about, policy, withdrawn, name=name, timeless=timeless)
+        never_changes = self.claim.layout == "never"
+        return Refolding(held, chunks, about, policy, withdrawn, never_changes=never_changes)
 
     def _read_apart(self, key: bytes) -> bytes | None:
         """A strand, or a page of names, as the claim at hand left it, or None."""
@@ -109,10 +115,6 @@ class Strands:
     def _store_apart(self, name: str, strand: Strand) -> None:
         self._put_apart(self._strand_key(name), _encode(strand))
 
-    def _discard(self, key: bytes) -> None:
-        """Have a piece deleted by a later batch; the claim that is stored now may still need it."""
-        self.claim.discarded.append(key)
-
     def _set_clusters(self, folding: Refolding) -> None:
         forms = self.claim.forms
         moved = bool(forms.cluster_of or forms.aside)
@@ -122,6 +124,9 @@ class Strands:
             closings=self.claim.closings,
             timeless=self.claim.layout == "never",
         )
+        if self.claim.replacing is not None or folding.replaced is not NONE_REPLACED:
+            ended = () if self.claim.replacing is None else self.claim.replacing.ended
+            folding.set_replaced(ended, timeless=self.claim.layout == "never")
 
     def _new_strand(self, name: str) -> Strand:
         strand = Strand()

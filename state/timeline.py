@@ -19,9 +19,11 @@ from state.fold_state import Cluster, FoldState
 from state.history import distinct
 from state.instants import Instant
 from state.majority import fold_never_changing
+from state.own_facts import fold_own
 from state.periods import Fold
 from state.policy import Policy
 from state.predicates import Predicate
+from state.replacing import NONE_REPLACED, Replacements, replacing_of
 from state.roles import assign, recount
 from state.statements import Statement, order, position
 
@@ -49,9 +51,14 @@ def fold(
     `machine` is what folds: one that takes notes, where somebody asks why (`state.trace`).
     """
     ordered = sorted(statements, key=order)
+    if predicate.is_explicit:
+        return Folded(*fold_own(ordered, cluster_of, timeless=predicate.never_changes))
     result = Folded([], {})
+    timeless, replaced = predicate.never_changes, replacements(ordered, predicate, cluster_of)
     for group, horizon in groups(ordered, predicate, cluster_of):
-        evidence = Evidence(group, lambda form: cluster_of.get(form, form), timeless=predicate.never_changes)
+        evidence = Evidence(
+            group, lambda form: cluster_of.get(form, form), timeless=timeless, replaced=replaced
+        )
         if predicate.never_changes:
             episodes = fold_never_changing(evidence.statements, evidence.cluster, policy)
         else:
@@ -67,6 +74,20 @@ def fold(
         for statement, (role, number) in zip(counted, roles, strict=True):
             result.roles[statement.observation_id] = (role, None if number is None else number + offset)
     return result
+
+
+def replacements(
+    ordered: Sequence[Statement], predicate: Predicate, cluster_of: Mapping[str, Cluster]
+) -> Replacements:
+    """What newer documents end among all statements of a claim."""
+
+    def cluster(form: str) -> Cluster:
+        return cluster_of.get(form, form)
+
+    replacing = replacing_of(ordered, cluster)
+    if replacing is None:
+        return NONE_REPLACED
+    return Replacements(replacing.ended, cluster, timeless=predicate.never_changes)
 
 
 def groups(

@@ -16,6 +16,7 @@ from state.history import History, distinct
 from state.instants import Instant
 from state.periods import Fold
 from state.policy import Policy
+from state.replacing import NONE_REPLACED, Replacements
 from state.statements import Place, Spelling, Statement, order, voter
 from state.votes import newest, seats
 from state.voting import is_document, rank
@@ -88,7 +89,12 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 class Trace:
     """The notes of one fold, in order of time. `standings` are the open facts' weighings in the end."""
 
-    def __init__(self, statements: Iterable[Statement], cluster_of: Callable[[Statement], Cluster]) -> None:
+    def __init__(
+        self,
+        statements: Iterable[Statement],
+        cluster_of: Callable[[Statement], Cluster],
+        replaced: Replacements = NONE_REPLACED,
+    ) -> None:
         self.weighings: list[Weighing] = []
         self.choices: list[Choice] = []
         self.standings: list[Weighing] = []
@@ -96,7 +102,8 @@ class Trace:
         voting = (s for s in sorted(statements, key=order) if s.votes and not s.is_late_end)
         for statement in distinct(voting):
             side = (cluster_of(statement), statement.affirmed)
-            vote = Vote(statement.place, voter(statement), statement.valid_to)
+            ends_at = replaced.cut(statement, side[0]).valid_to
+            vote = Vote(statement.place, voter(statement), ends_at)
             self._holder.setdefault((side, vote), statement)
 
     def tally(self, side: Side, spelling: Spelling | None, votes: Sequence[Vote]) -> Tally:

@@ -17,10 +17,12 @@ from state.fold_state import ASIDE, Cluster, Side
 from state.history import distinct
 from state.instants import Instant
 from state.majority import newest_spelling
+from state.own_facts import name_of
 from state.policy import Policy
 from state.predicates import Predicate
+from state.replacing import Replacements
 from state.statements import Statement, order, restatement_key, voter
-from state.timeline import Folded, fold, horizon_of
+from state.timeline import Folded, fold, horizon_of, replacements
 from state.trace import Choice, Duel, Tally, Trace, TracingFold, Weighing
 
 
@@ -33,14 +35,15 @@ def explain(
     def cluster(statement: Statement) -> Cluster:
         return cluster_of.get(statement.form, statement.form)
 
-    trace = Trace(ordered, cluster)
+    replaced = replacements(ordered, predicate, cluster_of)
+    trace = Trace(ordered, cluster, replaced)
     folded = fold(ordered, predicate, policy, cluster_of, machine=partial(TracingFold, trace=trace))
     facts, place_of = _Facts(ordered, folded, trace, predicate, cluster).explained()
     return Explanation(
         predicate=predicate,
         policy=policy,
         facts=facts,
-        placed=_placed(ordered, folded, place_of, cluster_of, timeless=predicate.never_changes),
+        placed=_placed(ordered, folded, place_of, cluster_of, replaced, predicate),
         cluster_of=cluster_of,
         weighings=tuple(trace.weighings),
         choices=tuple(trace.choices),
@@ -53,14 +56,24 @@ def _placed(
     folded: Folded,
     place_of: Mapping[int, int],
     cluster_of: Mapping[str, Cluster],
-    *,
-    timeless: bool,
+    replaced: Replacements,
+    predicate: Predicate,
 ) -> tuple[Placed, ...]:
-    def cluster(statement: Statement) -> Cluster:
-        found = cluster_of.get(statement.form, statement.form)
-        return _VOID if void.covers(statement, found) else found
-
+    timeless = predicate.never_changes
     void = Void(closings_of(ordered), lambda form: cluster_of.get(form, form), timeless=timeless)
+
+    def why_apart(statement: Statement) -> Apart:
+        cluster = cluster_of.get(statement.form, statement.form)
+        if not statement.votes:
+            return Apart.DECISION if statement.verdict else Apart.FED_BACK
+        if not predicate.is_explicit and void.covers(statement, cluster):
+            return Apart.VOID
+        if replaced and replaced.covers(statement, cluster):
+            return Apart.REPLACED
+        if predicate.is_explicit:  # all else that a document says is a fact of its own, or was closed
+            return Apart.VOID if statement.affirmed else Apart.DENIAL
+        return _why_apart(statement, cluster)
+
     counting = {restatement_key(s): s.observation_id for s in distinct(s for s in ordered if s.votes)}
     found = []
     for s in ordered:
@@ -70,7 +83,7 @@ def _placed(
                 statement=s,
                 role=role,
                 fact=None if number is None else place_of[number],
-                why=_why_apart(s, cluster(s)) if role is Role.ASIDE else None,
+                why=why_apart(s) if role is Role.ASIDE else None,
                 repeats=counting[restatement_key(s)] if role is Role.DUPLICATE else None,
             )
         )
@@ -78,21 +91,11 @@ def _placed(
 
 
 def _why_apart(statement: Statement, cluster: Cluster) -> Apart:
-    if statement.verdict:
-        return Apart.DECISION
-    if not statement.votes:
-        return Apart.FED_BACK
-    if cluster == _VOID:
-        return Apart.VOID
     if cluster == ASIDE:
         return Apart.FITS_SEVERAL
     if statement.is_late_end:
         return Apart.LATE_REPORT
     return Apart.NO_FACT_THEN if statement.affirmed else Apart.NOTHING_TO_DENY
-
-
-_VOID = "\x00void"
-"""Stands for the cluster of what a decision made void, where a reason is looked for."""
 
 
 class _Facts:
@@ -120,7 +123,7 @@ class _Facts:
         self.decisions = {(w.cluster, w.lo): w for w in trace.weighings if w.won}
         self.standings = {(w.cluster, w.lo): w for w in trace.standings}
         self.choices = {(choice.at, choice.best): choice for choice in trace.choices}
-        self.named = {(episode.form, episode.ordinal): n for n, episode in enumerate(self.episodes)}
+        self.named = {(e.name or e.form, e.ordinal): n for n, e in enumerate(self.episodes)}
         self.led_by = {self._follower(n): n for n in range(len(self.episodes))}
         self.previous = self._previous()
         self.starting: dict[Instant, list[int]] = {}
@@ -128,6 +131,8 @@ class _Facts:
             if episode.lo is not None:
                 self.starting.setdefault(episode.lo.at, []).append(n)
         self.taken = {s.observation_id: s for s in ordered if s.verdict}
+        self.said = {s.observation_id: s for s in ordered}
+        self.is_majority = predicate.never_changes and not predicate.is_explicit
         self.horizon_bare = horizon_of(s for s in ordered if not s.form)
         self.horizon = horizon_of(s for s in ordered if s.form)
 
@@ -139,7 +144,7 @@ class _Facts:
         episode = self.episodes[place]
         key = None if episode.lo is None else (episode.cluster, episode.lo.at)
         standing = None if key is None or episode.reason is Reason.WITHDRAWN else self.standings.get(key)
-        if self.predicate.never_changes and episode.support:
+        if self.is_majority and episode.support:
             standing = _majority(episode, self.counted, self.cluster)
         return Explained(
             episode=episode,
@@ -166,7 +171,8 @@ class _Facts:
         newest_of: dict[Cluster, int] = {}
         found = []
         for n, episode in enumerate(self.episodes):
-            name = "*" if episode.cluster and not self.predicate.is_multi else episode.cluster
+            is_alone = self.predicate.is_multi or self.predicate.is_explicit
+            name = episode.name or ("*" if episode.cluster and not is_alone else episode.cluster)
             found.append(newest_of.get(name))
             newest_of[name] = n
         return found
@@ -187,7 +193,7 @@ class _Facts:
         episode = self.episodes[place]
         if episode.opened_by is not None:
             return Opening(How.DECIDED, (self.taken[episode.opened_by],), None, None)
-        if self.predicate.never_changes:
+        if self.is_majority:
             return Opening(How.MAJORITY, tuple(reversed(self._side(Role.SUPPORT, place))), None, None)
         support = self._side(Role.SUPPORT, place)
         reports = [s for s in support if s.is_late_end]
@@ -238,7 +244,7 @@ class _Facts:
         episode = self.episodes[place]
         if episode.lo is None:
             return ()
-        if self.predicate.never_changes:
+        if self.is_majority:
             return tuple(s for s in self.counted if s.effective_at == episode.lo.at)
         own = self._said_at(place, episode.lo.at)
         if own and episode.since is None:
@@ -251,6 +257,8 @@ class _Facts:
         if episode.hi is None:
             return ()
         at = episode.hi.at
+        if episode.replaced_by is not None:
+            return (self.said[episode.replaced_by[0]],)
         if episode.reason is Reason.DENIED:
             return tuple(s for s in self._side(Role.CLOSING, place) if s.effective_at == at)
         if episode.reason is Reason.ENDED and (own := self._ends_at(place, at)):
@@ -260,9 +268,14 @@ class _Facts:
 
     def _ends_at(self, place: int, at: Instant) -> tuple[Statement, ...]:
         """The statements of a fact's value that give an instant as its end."""
-        cluster = self.episodes[place].cluster
+        cluster, name = self.episodes[place].cluster, self.episodes[place].name
         return tuple(
-            s for s in self.counted if s.affirmed and s.valid_to == at and self.cluster(s) == cluster
+            s
+            for s in self.counted
+            if s.affirmed
+            and s.valid_to == at
+            and self.cluster(s) == cluster
+            and (not name or name_of(s) == name)
         )
 
 

@@ -180,6 +180,7 @@ class _Fact(msgspec.Struct):
     revision: str | None
     votes: str | None
     decided_observed_at: datetime | None
+    closed_by: str | None = None
 
 
 class _Alert(msgspec.Struct):
@@ -284,7 +285,7 @@ def _fact_update(record: Record) -> Update | None:
         fact.version,
         bearing,
         record.topic is Topic.FACT_INVALIDATED and bearing is Bearing.ENTERS,
-        counts_as_declared(fact.reason, declared=fact.declared),
+        counts_as_declared(fact.reason, declared=fact.declared, is_decided=fact.closed_by is not None),
         at,
         Cause(
             fact.claim_id, fact.predicate, fact.object, fact.form, fact.reason or "", fact.votes,

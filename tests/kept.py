@@ -10,6 +10,7 @@ from state import stored_claim as claims
 from state.changes import Change, Published
 from state.claim import LiveClaim
 from state.clusters import Form, partition
+from state.corrections import Invalidate, Refusal, Supersede
 from state.facts import About, Fact, build
 from state.fold_state import ASIDE
 from state.identity import claim_id
@@ -81,6 +82,13 @@ class KeptClaim:
             assert change.version == (known.version if known else 0) + 1
             self.seen[change.fact.fact_id] = Published(change.fact, change.version)
         return changes
+
+    def judge(
+        self, decision: Supersede | Invalidate, heard: Sequence[Statement]
+    ) -> list[Statement] | Refusal:
+        """The statements of a decision, after those of the same batch in `heard`; or why it is refused."""
+        live = LiveClaim(claims.decode(self.stored), predicate=self.predicate, policy=self.policy)
+        return live.entering(decision, heard, Shelf(self.pieces.get))
 
     def crash(
         self, arrivals: Sequence[Statement], retracted: Sequence[str], *, n_written: int

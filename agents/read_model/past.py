@@ -21,11 +21,14 @@ from agents.claims import ClaimRead
 from agents.read_model import schema
 from agents.read_model.heard import STATEMENTS_MAX, Heard, Name, heard
 from state import decided
+from state.aliases import Aliases
 from state.corrections import Invalidate, Refusal, Supersede
 from state.facts import About, Fact, build
 from state.forms import Clustering, Forms
 from state.identity import ClaimId
 from state.instants import Instant
+from state.names import normalise_predicate
+from state.own_decisions import judged
 from state.policy import Policy
 from state.predicates import Predicate
 from state.shelf import Shelf
@@ -38,19 +41,26 @@ from streams.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Folding:
-    """By what a claim is folded again: today's registry, policy and vectors."""
+    """By what a claim is folded again: today's registry, policy and vectors; and which names are aliases."""
 
     predicate_of: Callable[[str], Predicate]
     policy: Policy
     vectors: Vectors | None = None
+    aliases: Aliases = field(default_factory=dict)
+
+    def meant(self, predicate: str | None) -> str | None:
+        """The name that a predicate means, in any spelling; what is no alias is left as it is written."""
+        return None if predicate is None else self.aliases.get(normalise_predicate(predicate), predicate)
 
 
 def folding_of(settings: Settings) -> Folding:
     """Folding as the settings say. Raises BadPredicates."""
+    registry = composition.registry(settings.predicates)
     return Folding(
-        predicate_of=composition.registry(settings.predicates).get,
+        predicate_of=registry.get,
         policy=composition.policy(settings),
         vectors=composition.vectors(settings),
+        aliases=registry.aliases,
     )
 
 
@@ -89,17 +99,28 @@ def read_of(folding: Folding, name: Name, found: Heard) -> ClaimRead:
 def _taken(folding: Folding, name: Name, found: Heard) -> list[tuple[int, Statement]]:
     """The statements by which decisions entered, each as its target was resolved when it came.
 
-    What a decision closes depends on the facts as they stood before its record, so each costs one fold.
+    What a decision closes depends on the facts as they stood before its record, so each costs one fold. Where
+    it may name one document's word, what its own record says counts as said before.
     """
     taken: list[tuple[int, Statement]] = []
+    since = 1 if folding.predicate_of(name.predicate).is_explicit else 0
     for offset, decision in found.decisions:
-        before = [s for at, s in (*found.statements, *taken) if at < offset]
+        before = [s for at, s in (*found.statements, *taken) if at < offset + since]
         retracted = {observation_id for at, observation_id in found.retracts if at < offset}
         read = _read(folding, name, counting(before, retracted), retracted)
-        closes = _closed_by(read, decision)
-        if not isinstance(closes, Refusal):
-            taken += [(offset, statement) for statement in decided.statements_of(decision, closes)]
+        entered = entering(read, decision)
+        if not isinstance(entered, Refusal):
+            taken += [(offset, statement) for statement in entered]
     return taken
+
+
+def entering(read: ClaimRead, decision: Supersede | Invalidate) -> list[Statement] | Refusal:
+    """The statements of a decision, or why it is not taken: as `LiveClaim.entering` has it."""
+    if read.predicate.is_explicit:
+        forms = read.claim.forms
+        return judged(decision, read.statements, predicate=read.predicate, forms=forms)
+    closes = _closed_by(read, decision)
+    return closes if isinstance(closes, Refusal) else decided.statements_of(decision, closes)
 
 
 def _closed_by(read: ClaimRead, decision: Supersede | Invalidate) -> str | Refusal:

@@ -1,9 +1,8 @@
 """CASES "Links" L1 to L12, through REST, the command line and MCP alike, on `arbitration = explicit`.
 
 Days are those of January 2024, recorded as observed: a file is replayed with `recorded_at`, then served. What
-assertions are at an instant is computed on read and tested here. Where a decision is about a single
-assertion, the cases are expected to fail and marked `needs_own_facts`: strictly, so that they cannot begin
-to pass unnoticed.
+assertions are at an instant is computed on read and tested here; the facts that each of them has are tested
+in `test_own_facts`.
 """
 
 from __future__ import annotations
@@ -18,10 +17,6 @@ import pytest
 from tests.api.served import Served
 from tests.api.surfaces import CommandLine, Rest, Surface, Tools
 
-needs_own_facts = pytest.mark.xfail(
-    strict=True,
-    reason="facts of predicates with arbitration = explicit are still the fold's, not each assertion's own",
-)
 PREDICATES = """
 [predicates.located_in]
 cardinality = "single"
@@ -212,7 +207,6 @@ def test_l8_a_document_that_replaces_another_ends_what_it_does_not_say_again(cas
     assert states["F1"]["valid_to"] == "2024-01-05T00:00:00Z"
 
 
-@needs_own_facts
 def test_l9_a_supersede_closes_and_opens_at_once_and_again_changes_nothing(case: Make) -> None:
     found = case(F1)
     target = {"id": found.at(30)["F1"]["assertion_id"]}
@@ -231,7 +225,6 @@ def test_l9_a_supersede_closes_and_opens_at_once_and_again_changes_nothing(case:
     assert (opened["state"], opened["valid_from"]) == ("current", "2024-01-04T00:00:00Z")
 
 
-@needs_own_facts
 def test_l10_an_invalidated_side_ends_the_conflict_and_the_past_still_shows_it(case: Make) -> None:
     found = case(F1, F2, F3)
     target = {"id": found.at(30)["F3"]["assertion_id"]}
@@ -267,7 +260,6 @@ def test_l11_each_refusal_has_its_code_and_nothing_is_written(
     assert found.at(30) == states
 
 
-@needs_own_facts
 def test_l11_what_was_closed_is_not_superseded_again(case: Make) -> None:
     found = case(F1)
     own = {"id": found.at(30)["F1"]["assertion_id"]}

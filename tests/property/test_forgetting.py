@@ -24,10 +24,15 @@ from state.withdrawn import FACTS, decode
 from streams.topics import CHANGE_FEED, Topic
 from tests.cases.world import observe
 from tests.kept import NAMES, KeptClaim, facts_of
-from tests.property.test_fold_against_twin import histories
+from tests.property.test_fold_against_twin import histories, lineages
 from tests.staged import SmallCluster
 
-PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")]
+PREDICATES = [
+    Predicate("p"),
+    Predicate("p", "multi"),
+    Predicate("p", change="never"),
+    Predicate("p", arbitration="explicit"),
+]
 CLAIM = claim_id(*NAMES)
 
 
@@ -81,7 +86,7 @@ def marked(history: Iterable[Statement]) -> list[Statement]:
 
 
 @given(
-    histories(max_size=30),
+    histories(max_size=30) | lineages(max_size=30),
     st.sampled_from(PREDICATES),
     st.randoms(use_true_random=False),
     st.booleans(),

@@ -21,9 +21,14 @@ from streams.vectors import packaged
 from tests.builders import decision
 from tests.builders import statement as built
 from tests.kept import KeptClaim, facts_of
-from tests.property.test_fold_against_twin import histories
+from tests.property.test_fold_against_twin import histories, lineages
 
-PREDICATES = [Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")]
+PREDICATES = [
+    Predicate("p"),
+    Predicate("p", "multi"),
+    Predicate("p", change="never"),
+    Predicate("p", arbitration="explicit"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +39,7 @@ def _short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(
-    histories(max_size=24),
+    lineages(max_size=24) | histories(max_size=24),
     st.sampled_from(PREDICATES),
     st.randoms(use_true_random=False),
     st.booleans(),
@@ -135,7 +140,7 @@ def worded(word: str, at: int) -> Statement:
 def test_a_predicate_that_is_declared_otherwise_later_folds_its_claims_anew(
     history: list[Statement], predicates: list[Predicate], n: int
 ) -> None:
-    before, now, _ = predicates
+    before, now, *_ = predicates
     live = KeptClaim(before)
     live.apply(history[:n])
 
@@ -158,7 +163,12 @@ def test_a_claim_of_another_format_is_refused_with_a_way_out() -> None:
         claims.decode(b"\x91\x01")
 
 
-@given(histories(max_size=24), st.sampled_from(PREDICATES), st.randoms(use_true_random=False), st.booleans())
+@given(
+    lineages(max_size=24) | histories(max_size=24),
+    st.sampled_from(PREDICATES),
+    st.randoms(use_true_random=False),
+    st.booleans(),
+)
 def test_a_batch_that_died_between_two_writes_is_applied_again_with_the_same_events(
     history: list[Statement], predicate: Predicate, chance: random.Random, in_order: bool
 ) -> None:
@@ -197,7 +207,7 @@ def test_a_batch_that_moved_clusters_and_died_is_applied_again_with_the_same_eve
 
 
 @given(
-    histories(max_size=14),
+    lineages(max_size=14) | histories(max_size=14),
     st.sampled_from(PREDICATES),
     st.lists(
         st.tuples(

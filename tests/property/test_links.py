@@ -81,7 +81,8 @@ def logs(draw: st.DrawFn) -> list[Arrival]:
             spoken.append(draw(statements(number, at)))
             found.append(spoken[-1])
         elif what == 6:
-            found.append(TakenBack(draw(st.sampled_from(spoken)).observation_id, Instant(at)))
+            ids = [s.observation_id for s in spoken] + [getattr(d, "correction_id", "c00") for d in found]
+            found.append(TakenBack(draw(st.sampled_from(ids)), Instant(at)))
         else:
             found.append(draw(decisions(number, at, spoken)))
     return found

@@ -17,13 +17,21 @@ from state.statements import Statement
 from state.timeline import fold
 from state.why import explain
 from state.why_not import why_not
-from tests.property.test_fold_against_twin import histories
+from tests.property.test_fold_against_twin import decisions, histories, lineages
 
-PREDICATES = st.sampled_from([Predicate("p"), Predicate("p", "multi"), Predicate("p", change="never")])
+PREDICATES = st.sampled_from(
+    [
+        Predicate("p"),
+        Predicate("p", "multi"),
+        Predicate("p", change="never"),
+        Predicate("p", arbitration="explicit"),
+    ]
+)
+HISTORIES = histories() | st.tuples(lineages(), decisions() | st.just([])).map(lambda both: both[0] + both[1])
 CLUSTERS = st.sampled_from([{}, {}, {"b": "a"}, {"c": ASIDE}])
 
 
-@given(histories(), PREDICATES, CLUSTERS)
+@given(HISTORIES, PREDICATES, CLUSTERS)
 def test_an_explanation_has_the_facts_and_the_roles_of_the_fold(
     history: list[Statement], predicate: Predicate, cluster_of: dict[str, str]
 ) -> None:
@@ -43,7 +51,7 @@ def test_an_explanation_has_the_facts_and_the_roles_of_the_fold(
     }
 
 
-@given(histories(), PREDICATES, CLUSTERS)
+@given(HISTORIES, PREDICATES, CLUSTERS)
 def test_every_statement_is_mentioned_exactly_once_in_its_place(
     history: list[Statement], predicate: Predicate, cluster_of: dict[str, str]
 ) -> None:
@@ -56,7 +64,7 @@ def test_every_statement_is_mentioned_exactly_once_in_its_place(
     assert all(p.repeats is not None for p in explanation.duplicates())
 
 
-@given(histories(max_size=20), PREDICATES)
+@given(lineages(max_size=20) | histories(max_size=20), PREDICATES)
 def test_every_fact_says_what_opened_it_what_dates_it_and_what_ended_it(
     history: list[Statement], predicate: Predicate
 ) -> None:
@@ -79,7 +87,7 @@ def test_every_fact_says_what_opened_it_what_dates_it_and_what_ended_it(
             assert ballot.decided_at > fact.horizon, "only what is announced is denied without a count"
 
 
-@given(histories(), PREDICATES, st.booleans(), st.integers(-2, 20))
+@given(histories() | lineages(), PREDICATES, st.booleans(), st.integers(-2, 20))
 def test_everything_can_be_told(
     history: list[Statement], predicate: Predicate, merged: bool, now: int
 ) -> None:

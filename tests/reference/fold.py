@@ -2,8 +2,9 @@
 
 It decides the facts of one claim and which side each statement takes. It never clusters, types or parses,
 never keeps anything between two calls, and does not care about speed: every question is answered from the
-full list. It leaves out ``arbitration = explicit`` and everything about events. What decisions void and
-mark, and their order, is in ``tests.reference.decisions``; the walk here carries them out.
+full list. It leaves out ``arbitration = explicit``, which is ``tests.reference.own_facts``, and everything
+about events. What decisions void and mark, and their order, is in ``tests.reference.decisions``; the walk
+here carries them out. What newer documents end is in ``tests.reference.replaced``.
 
 Words: a *place* is (effective time, observed_at); the *horizon* is the greatest observed_at of the claim; a
 *report* is a statement with only a ``valid_to``, observed at or after it.
@@ -112,6 +113,16 @@ Votes by cycle
 
 31. What casts no vote (reports, scheduled statements, our own output) begins no new cycle, and a statement
     of an older cycle does not make its instant one with a vote. Cycles are those of what folds alone.
+
+Documents that replace others (DESIGN 6)
+
+32. A statement whose document was replaced for what it says is out from there on: its vote leaves there, and
+    what takes effect there or later is void, a report of an end by the last instant that it speaks of. An end
+    of its own that comes later ends nothing.
+33. The open fact is then superseded, unless a decision opened it, or a vote for it is left, or somebody said
+    since it began that it holds, and still does. A fact that ends at that instant by somebody's words has
+    ended. What opens next is asked as after an end.
+34. Where nothing ever changes, what was replaced was never said.
 """
 
 from __future__ import annotations
@@ -121,6 +132,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tests.reference.decisions import Decision, in_order, mark, mark_of_all_time, of_all_time, voids
+from tests.reference.replaced import ends_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +149,8 @@ class Statement:
     document: str | None
     votes: bool = True
     cycle: int = 0
+    replaces: str | None = None
+    until: tuple[int, int, str] | None = None  # where a newer document ends it; its statement: when, which
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +174,7 @@ class Fact:
     closed_by: str | None
     against: str | None
     follower: tuple[str | None, int] | None  # told of facts that a decision closed only
+    replaced_by: str | None = None
 
 
 Place = tuple[int, int]
@@ -197,6 +212,7 @@ class Episode:
     closed_by: str | None = None
     against: str | None = None
     follower: Episode | None = None
+    replaced_by: str | None = None
 
 
 def fold(
@@ -212,15 +228,19 @@ def fold(
 
     With ``by_cycle`` there is no window: the votes of the newest cycle met decide, by their share alone.
     """
-    everything, decided = list(statements), list(decisions)
+    everything, decided = ends_of(list(statements)), list(decisions)
     window = len(everything) if by_cycle else vote_window
     facts: list[Fact] = []
     for group, taken, horizon in _groups([s for s in everything if s.votes], decided, cardinality):
         if change == "never":
-            timeless = [replace(s, valid_to=None) for s in group if not _is_void(s, taken, for_ever=True)]
+            timeless = [
+                replace(s, valid_to=None)
+                for s in group
+                if not _is_void(s, taken, for_ever=True) and s.until is None
+            ]
             facts += _facts(timeless, _of_all_time(timeless, taken), horizon)
         else:
-            heard = [s for s in group if not _is_void(s, taken, for_ever=False)]
+            heard = [s for s in group if not _is_void(s, taken, for_ever=False) and not _is_replaced(s)]
             facts += _facts(heard, Timeline(heard, taken, horizon, window, by_cycle).episodes(), horizon)
     facts.sort(key=lambda fact: (fact.lo is not None, fact.lo or 0, fact.cluster or ""))
     sided = {i for fact in facts for side in (fact.supporting, fact.dissenting, fact.closing) for i in side}
@@ -274,6 +294,17 @@ def _is_void(s: Statement, decisions: list[Decision], *, for_ever: bool) -> bool
         assert s.valid_to is not None
         last_instant = s.valid_to - 1
     return s.affirmed and voids(decisions, s.cluster, s.observed_at, last_instant)
+
+
+def _is_replaced(s: Statement) -> bool:
+    """Return whether a newer document took the place of a statement's before it takes effect."""
+    first = s.valid_to - 1 if _is_report(s) and s.valid_to is not None else _effective(s)
+    return s.until is not None and s.until[0] <= first
+
+
+def _is_cut(s: Statement) -> bool:
+    """Return whether a newer document ends a statement before it would end by itself."""
+    return s.until is not None and not _is_report(s) and (s.valid_to is None or s.until[0] < s.valid_to)
 
 
 # Votes
@@ -357,6 +388,7 @@ class Timeline:
     def episodes(self) -> list[Episode]:
         """Return every episode of the claim, those that only a report knows of included."""
         ends = {s.valid_to for s in self.voting + self.scheduled + self.reports if s.valid_to is not None}
+        ends |= {s.until[0] for s in self.voting + self.scheduled if s.until is not None}
         decided = {d.valid_at for d in self.decisions}
         for now in sorted(ends | decided | {_effective(s) for s in self.voting + self.scheduled}):
             ended = self.end(now)
@@ -380,9 +412,16 @@ class Timeline:
             if (s.cluster, s.affirmed) == (cluster, affirmed)
             and s.observation_id not in self.cleared
             and (since is None or since <= _effective(s))
-            and _effective(s) <= now
-            and (s.valid_to is None or now < s.valid_to)
+            and self.lives(s, now)
         ]
+
+    def lives(self, s: Statement, now: int) -> bool:
+        """Return whether a statement has begun and neither ended nor was replaced."""
+        return (
+            _effective(s) <= now
+            and (s.valid_to is None or now < s.valid_to)
+            and (s.until is None or now < s.until[0])
+        )
 
     def votes(self, cluster: str | None, affirmed: bool, now: int, since: int | None) -> list[Vote]:
         spoken = self.live(cluster, affirmed, now, since)
@@ -478,13 +517,30 @@ class Timeline:
         ]
         reports = [s for s in self.reports if s.affirmed and s.cluster == self.fact.cluster]
         carries_on = any(
-            _effective(s) <= now and (max(_place(s)) >= now if s.valid_to is None else s.valid_to > now)
+            self.lives(s, now) and (max(_place(s)) >= now if s.valid_to is None else s.valid_to > now)
             for s in own
         )
-        if carries_on or all(s.valid_to != now for s in own + reports):
+        if not carries_on and any(s.valid_to == now and not _is_cut(s) for s in own + reports):
+            self.clear(self.fact.cluster, now)
+            return self.close(now, "ended")
+        silenced = [s.until for s in own if _is_cut(s) and s.until is not None and s.until[0] == now]
+        if not silenced or self.is_still_said(self.fact, now):
             return None
-        self.clear(self.fact.cluster, now)
-        return self.close(now, "ended")
+        closed = self.close(now, "superseded")
+        closed.replaced_by = min((observed_at, by) for _, observed_at, by in silenced)[1]
+        return closed
+
+    def is_still_said(self, fact: Episode, now: int) -> bool:
+        """Return whether a decision, a vote or a word of the fact's own time holds it open."""
+        assert fact.lo is not None
+        return (
+            fact.opened_by is not None
+            or bool(self.own_votes(fact, now))
+            or any(
+                s.affirmed and s.cluster == fact.cluster and fact.lo <= _effective(s) and self.lives(s, now)
+                for s in self.voting + self.scheduled
+            )
+        )
 
     def fill_gap(self, ended: Episode | None, now: int) -> None:
         """Open the best cluster that speaks now; after an end also one that spoke during the ended fact."""
@@ -742,6 +798,7 @@ def _facts(statements: list[Statement], episodes: list[Episode], horizon: int) -
                 closed_by=episode.closed_by,
                 against=episode.against,
                 follower=None if follower is None else (follower.cluster, ordinals[id(follower)]),
+                replaced_by=episode.replaced_by,
             )
         )
     return facts

@@ -17,7 +17,8 @@ Where the design leaves room, what is chosen:
    ends it where it begins to say anything of the claim. Where a decision closes a statement, no document
    does.
 5. What is over is named by what held last; of causes at one instant decision, document, own words.
-6. A conflict between two is decided by the last explicit link on the pair; else rivals of independent
+6. A supersede or an invalidate that is taken back was never decided; a link stays.
+7. A conflict between two is decided by the last explicit link on the pair; else rivals of independent
    documents conflict: two values of a single-valued predicate, or a value and its denial.
 """
 
@@ -264,11 +265,12 @@ def world(
             continue
         if isinstance(event, Taken):
             taken.add(event.id)
-            found.sayings = [s for s in found.sayings if s.id != event.id or s.decision is not None]
+            found.sayings = [s for s in found.sayings if s.id != event.id]
+            found.decisions = [d for d in found.decisions if d.id != event.id or d.other is not None]
         elif isinstance(event, Saying):
             if event.id not in taken and all(s.id != event.id for s in found.sayings):
                 found.sayings.append(event)
-        elif _is_accepted(found, event):
+        elif (event.other is not None or event.id not in taken) and _is_accepted(found, event):
             found.decisions.append(event)
             if event.kind == "supersede":
                 found.sayings.append(
