@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup setup-dev test test-long test-deep test-fast test-models crash-matrix check lint types format docs bench clean
+.PHONY: help run setup setup-dev test test-long test-deep test-fast test-models crash-matrix check lint types format docs pictures site bench clean
 
 help:  ## Print this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -30,11 +30,14 @@ setup-dev: $(VENV)/.dev  ## Install factdrift with everything that tests and che
 run: setup  ## Run the main job on real input, on the embedded default: no server needed
 	@$(BIN)/factdrift demo
 
+# Each process has a broker of its own. Files with a broker come first in the order of names, which evens out.
+TEST_PROCESSES ?= 2
+
 test: setup-dev  ## Run all tests that this machine allows; says what is missing and how to get it
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long" -n $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 test-long: setup-dev  ## Run the long ones on Kafka: deaths at every step, fences, wire security; an hour
-	$(BIN)/python -m pytest -m long tests/broker
+	$(BIN)/python -m pytest -m long tests/broker tests/docs
 
 test-fast: setup-dev  ## Run the tests that need no server
 	$(BIN)/python -m pytest tests/unit tests/property tests/reference tests/cases
@@ -43,6 +46,10 @@ test-deep: setup-dev  ## Run the property tests with 2,000 examples each
 	PYTHONHASHSEED=0 FACTDRIFT_TEST_PROFILE=deep $(BIN)/python -m pytest -n auto tests/property tests/unit/test_changes.py \
 	  --ignore tests/property/test_mutants.py --ignore tests/property/test_cycles.py \
 	  --ignore tests/property/test_model_changes.py --ignore tests/property/test_drift_projection.py
+
+$(VENV)/.docs: $(VENV)/.made pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	@touch $@
 
 $(VENV)-models/.made: pyproject.toml constraints.txt constraints-models.txt
 	$(PYTHON) -m venv $(VENV)-models
@@ -72,8 +79,19 @@ check: lint types test  ## Exactly what CI runs first
 docs: setup  ## Write the generated parts of docs/ again
 	$(BIN)/python -m agents.reference docs
 
-bench: setup-dev  ## Run the benchmarks, one at a time
-	$(BIN)/python -m benchmarks engine birthplaces noise
+pictures: setup  ## Draw the pictures of docs/concepts.md again, from a real run
+	$(BIN)/python docs/draw.py docs/pictures
+
+# Not --quiet: no warning would count.
+site: $(VENV)/.docs  ## Build the site of the documentation into site/; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Hours, on a machine with nothing else to do: BENCH="answers invariance" runs these two alone.
+BENCH ?= answers invariance birthplaces noise engine meaning drift read_model triples kafka
+
+bench: setup-dev  ## Run the benchmarks, keep their figures and write docs/benchmarks.md; BENCH=… chooses
+	$(BIN)/python -m benchmarks $(BENCH) --record
+	$(BIN)/python -m benchmarks page
 
 clean:  ## Remove what make made
-	rm -rf $(VENV) $(VENV)-models .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf $(VENV) $(VENV)-models .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build site *.egg-info

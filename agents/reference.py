@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
 from agents import main as command_line
+from agents.api.app import document
 from agents.asyncapi import asyncapi, environment_variable, sentence, yaml
 from state.changes import INVALIDATIONS, Revision
 from state.episodes import Reason
@@ -36,7 +37,7 @@ REASONS: Final[Mapping[Reason, str]] = {
     Reason.OUTVOTED: "Another value won the vote.",
     Reason.DENIED: "A denial of the value won the vote.",
     Reason.ENDED: "A statement says until when it holds, and nobody says that it goes on.",
-    Reason.SUPERSEDED: "A correction put another value in its place.",
+    Reason.SUPERSEDED: "A correction put another value in its place, or a newer document no longer says it.",
     Reason.INVALIDATED: "A correction closed it.",
     Reason.WITHDRAWN: "No evidence carries it any more: retracted, or told otherwise by late evidence.",
 }
@@ -65,12 +66,16 @@ Row = Sequence[str]
 
 def generated() -> dict[str, str]:
     """The text of every generated file, by its path within the folder of the docs."""
-    files = {"reference.md": reference(), "asyncapi.yaml": f"# {MARK}\n{yaml(asyncapi())}\n"}
+    files = {
+        "reference.md": reference(),
+        "asyncapi.yaml": f"# {MARK}\n{yaml(asyncapi())}\n",
+        "openapi.yaml": f"# {MARK}\n{yaml(document())}\n",
+    }
     for topic, schema in json_schemas().items():
         text = json.dumps({"$comment": MARK, "$schema": DIALECT, **schema}, indent=2, ensure_ascii=False)
         # JSON knows no comments: the mark is the first member, on the line of the opening brace.
         files[f"schemas/{topic}.json"] = "{ " + text.removeprefix("{").lstrip() + "\n"
-    return files
+    return files | {"schemas/index.md": schema_index()}
 
 
 def write(folder: Path) -> None:
@@ -95,8 +100,8 @@ def reference() -> str:
     parts = [
         f"<!-- {MARK} -->",
         "# Reference",
-        "The same shapes for programs: [JSON Schemas](schemas/), one for each public topic, and an "
-        "[AsyncAPI document](asyncapi.yaml).",
+        "The same shapes for programs: [JSON Schemas](schemas/), one for each public topic, an [AsyncAPI "
+        "document](asyncapi.yaml) of the topics, and an [OpenAPI document](openapi.yaml) of the API.",
         "## Observations",
         "JSON objects in UTF-8. A null is a field left out; fields that are not listed here are ignored.",
         *_models(on[Topic.OBSERVATIONS]),
@@ -163,6 +168,20 @@ def _reason_row(reason: Reason) -> Row:
 
 def _ops(model: type[Model]) -> tuple[str, ...]:
     return get_args(model.model_fields["op"].annotation)
+
+
+def schema_index() -> str:
+    """The page docs/schemas/index.md."""
+    parts = [
+        f"<!-- {MARK} -->",
+        "# Schemas",
+        "One for each public topic, as in [the reference](../reference.md), and an "
+        "[AsyncAPI document](../asyncapi.yaml) of all. `factdrift schema` prints the same.",
+        _table(
+            ("topic", "schema"), ((_code(topic), f"[{topic}.json]({topic}.json)") for topic in json_schemas())
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 # -- models ---------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -24,7 +25,20 @@ settings.register_profile("deeper", settings.get_profile("deep"), max_examples=2
 settings.load_profile(os.environ.get("FACTDRIFT_TEST_PROFILE", "default"))
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let the process that reports know what this one ran against; in a single process it is the same one."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["ran_against"] = list(RAN_AGAINST)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_testnodedown(node: Any) -> None:
+    """Collect what a process that is done ran against."""
+    RAN_AGAINST.extend(getattr(node, "workeroutput", {}).get("ran_against", ()))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say at the end which real parts the tests ran against."""
-    for part in dict.fromkeys(RAN_AGAINST):
+    for part in sorted(set(RAN_AGAINST)):
         terminalreporter.write_line(f"ran against {part}")

@@ -90,7 +90,8 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    paths = [folder / "reference.md", folder / "asyncapi.yaml", *(folder / "schemas").glob("*")]
+    single = ("reference.md", "asyncapi.yaml", "openapi.yaml")
+    paths = [*(folder / name for name in single), *(folder / "schemas").glob("*")]
     return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in paths if path.exists()}
 
 
@@ -370,7 +371,7 @@ def json_examples(page: Path) -> list[str]:
     text = page.read_text("utf-8")
     decoder = json.JSONDecoder()
     found = re.findall(r"`(\{[^`]+\})`", text)
-    for block in re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+    for block in re.findall(r"^```json[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         rest = block.strip()
         while rest:
             _, end = decoder.raw_decode(rest)
