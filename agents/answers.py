@@ -17,9 +17,11 @@ import msgspec
 from sqlalchemy import Connection
 
 from agents import read_model
+from agents.claims import ClaimRead
 from agents.explaining import as_json
 from agents.read_model import FactFilter, Folding, Page, ReadModelError
 from agents.read_model.asking import known_at_of, overlaps_of, valid_at_of
+from state.explanation import Explanation
 from state.facts import State
 from state.instants import Instant
 from state.statements import Spelling
@@ -74,7 +76,7 @@ def facts(
     wanted = FactFilter(
         namespace=namespace,
         subject=subject,
-        predicate=predicate,
+        predicate=asked.folding.meant(predicate),
         object=object,
         claim_id=claim_id,
         state=None if state is None else State(state),
@@ -124,7 +126,7 @@ def history(
 
     Raises ReadModelError, BadInstant.
     """
-    by = asked.known_at(known_at)
+    by, meant = asked.known_at(known_at), asked.folding.meant(predicate)
     if fact_id is not None or claim_id is not None:
         return page_of(
             read_model.history(
@@ -139,7 +141,7 @@ def history(
 
     def claims(at: str | None) -> Page[Any]:
         return read_model.claims(
-            asked.connection, namespace=namespace, subject=subject, predicate=predicate, limit=1, cursor=at
+            asked.connection, namespace=namespace, subject=subject, predicate=meant, limit=1, cursor=at
         )
 
     def versions(about: str, left: int, at: str | None) -> Page[Any]:
@@ -219,6 +221,28 @@ def why(
 
     Raises NoSuchClaim, with near names; ReadModelError, BadInstant, BadInterval.
     """
+    read, explanation = explained(
+        asked, subject=subject, predicate=predicate, namespace=namespace, known_at=known_at
+    )
+    verdict = None
+    if object is not None:
+        verdict = why_not(explanation, object, forms=read.forms, threshold=read.threshold)
+    during = None if at is None else window(at, now=asked.now)
+    return as_json(read, explanation, verdict, now=asked.now, during=during)
+
+
+def explained(
+    asked: Asked,
+    *,
+    subject: str,
+    predicate: str,
+    namespace: str | None = None,
+    known_at: str | None = None,
+) -> tuple[ClaimRead, Explanation]:
+    """A claim as it was known, and what explains its facts, for whoever tells it in other words.
+
+    Raises NoSuchClaim, ReadModelError, BadInstant.
+    """
     read = read_model.claim_read(
         asked.connection,
         asked.folding,
@@ -227,12 +251,7 @@ def why(
         namespace=namespace,
         known_at=asked.known_at(known_at),
     )
-    explanation = explain(read.statements, read.predicate, read.policy, read.cluster_of)
-    verdict = None
-    if object is not None:
-        verdict = why_not(explanation, object, forms=read.forms, threshold=read.threshold)
-    during = None if at is None else window(at, now=asked.now)
-    return as_json(read, explanation, verdict, now=asked.now, during=during)
+    return read, explain(read.statements, read.predicate, read.policy, read.cluster_of)
 
 
 def evidence(

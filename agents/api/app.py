@@ -21,7 +21,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from agents.api import asking, changing, commands, operating, writing
+from agents.api import asking, changing, commands, forgotten, operating, writing
 from agents.api.guarding import Guard
 from agents.api.metrics import Metrics
 from agents.api.problems import Problem, problem_of
@@ -43,7 +43,10 @@ _REF: Final = "#/components/schemas/{model}"
 
 
 def create(service: Service, settings: Settings, tokens: Tokens) -> ASGIApp:
-    """The application over a service, which whoever runs it starts before and stops after (`serving`)."""
+    """The application over a service, which whoever runs it starts before and stops after (`serving`).
+
+    Once in a process: the dashboard beside it has one application for all.
+    """
     metrics, api = Metrics(), settings.api
 
     app = _routed()
@@ -64,7 +67,9 @@ def create(service: Service, settings: Settings, tokens: Tokens) -> ASGIApp:
             allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "If-None-Match"],
             expose_headers=["ETag", "Location", "Retry-After"],
         )
-    return guarded
+    from agents.dashboard.gate import beside  # it stands on this package
+
+    return beside(guarded, app, service=service, metrics=metrics, tokens=tokens)
 
 
 def document() -> dict[str, Any]:
@@ -89,7 +94,7 @@ def _routed() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for module in (asking, changing, writing, operating):
+    for module in (asking, forgotten, changing, writing, operating):
         app.include_router(module.router)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return app

@@ -21,16 +21,29 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from agents import composition, correcting
+from agents import composition, correcting, dead_letters
 from agents.accepting import Judged
+from agents.api.forgotten import busy
 from agents.api.problems import Problem
 from agents.api.service import Bell, Check
 from agents.audit import due, ends_of_cycle
-from agents.read_model import Folding, ReadModel, catch_up, folding_of, newest_change, open_read_model
+from agents.forget import FileInUse, erase_everything, verify_embedded
+from agents.lag import behind, ends_of_embedded
+from agents.proving import Words
+from agents.read_model import (
+    Folding,
+    ReadModel,
+    catch_up,
+    folding_of,
+    newest_change,
+    open_read_model,
+    wishes,
+)
+from agents.read_model.projection import applied_offsets
 from agents.replay import LIVE_MARK, now_of
 from state.errors import FactdriftError
 from state.instants import Instant
-from streams.embedded import PARTITION, EmbeddedHost
+from streams.embedded import PARTITION, EmbeddedHost, EmbeddedStore
 from streams.embedded.host import EmbeddedState
 from streams.host import Output
 from streams.settings import Settings
@@ -77,6 +90,8 @@ class EmbeddedService:
         self._replayed_to: Instant | None = None
         self._trouble = ""
         self._newest = ""
+        self._is_unclean = False
+        self._whole = threading.Lock()  # held by whoever reads or rewrites every file
         self.bell = Bell()
 
     # -- for the event loop -----------------------------------------------------------------
@@ -128,6 +143,39 @@ class EmbeddedService:
         # A caller that goes away takes nothing back: what was handed over is written.
         return await asyncio.shield(asyncio.wrap_future(job.done))
 
+    async def search(self, words: Words) -> Fields:
+        """Look for words in the log, its tables, the read model and every file of the folder."""
+        return await asyncio.to_thread(self._search, words)
+
+    def _search(self, words: Words) -> Fields:
+        if not self._whole.acquire(blocking=False):
+            raise busy()
+        try:
+            with contextlib.closing(EmbeddedStore(self._folder)) as store:
+                return verify_embedded(store, self._folder, words, settings=self._settings).fields()
+        finally:
+            self._whole.release()
+
+    async def dead_letters(self, *, before: int | None, limit: int) -> Fields:
+        """A page of dead letters, newest first."""
+        found = await self._submit(
+            _Job(alone=lambda: dead_letters.newest(self._host.store, before=before, limit=limit))
+        )
+        return dict(found)
+
+    async def send_again(self, offsets: Sequence[int]) -> int:
+        """Send the records of dead letters again. Raises NoSuchLetter."""
+        return int(await self._submit(_Job(alone=lambda: dead_letters.send_again(self._host, offsets))))
+
+    async def lag(self) -> dict[str, int]:
+        """How far the read model is behind the log."""
+        return dict(await self._submit(_Job(alone=self._lag)))
+
+    def _lag(self) -> dict[str, int]:
+        with self.model.reading() as connection:
+            reached = applied_offsets(connection)
+        return behind(ends_of_embedded(self._host.store), reached)
+
     def checks(self) -> list[Check]:
         """Whether the writer lives, and whether the read model follows."""
         alive = self._thread.is_alive() and not self._stopping
@@ -149,7 +197,7 @@ class EmbeddedService:
                     contextlib.closing(open_read_model(self._settings, self._folder))
                 )
                 catch_up(self.model, self._host.store)
-                self._look_at_clock()
+                self._catch_up()  # and carry out what was interrupted
             except BaseException as error:
                 self._opened.set_exception(error)
                 return
@@ -232,7 +280,24 @@ class EmbeddedService:
 
     def _correct(self, fields: Mapping[str, Any]) -> Fields:
         self._catch_up()  # a target may be younger than what the read model has seen
-        return correct(self._host, self.model, fields)
+        whole = self._whole if fields.get("op") == "forget" else contextlib.nullcontext()
+        with whole:
+            try:
+                return correct(self._host, self.model, fields, settings=self._settings, folder=self._folder)
+            except FileInUse:
+                self._is_unclean = True  # tried again with the next tick, whoever asks again or not
+                raise
+
+    def _erase(self) -> None:
+        """Erase what a wish names that came by the topic, or that was interrupted."""
+        with self._whole:
+            try:
+                erase_everything(self._host, self._settings, self._folder, model=self.model)
+            except FactdriftError as error:
+                log.warning("what is forgotten is not erased from every file yet", reason=str(error))
+                self._is_unclean = True
+                return
+        self._is_unclean = False
 
     def _catch_up(self) -> None:
         try:
@@ -240,6 +305,7 @@ class EmbeddedService:
             self._look_at_clock()
             with self.model.reading() as connection:  # another process may have applied what is new
                 newest = newest_change(connection)
+                is_wished = bool(wishes.pending(connection))
         except FactdriftError as error:
             # What was published stays: the read model follows as soon as it can.
             if not self._trouble:
@@ -247,6 +313,8 @@ class EmbeddedService:
             self._trouble = str(error)
             return
         self._trouble = ""
+        if is_wished:
+            self._erase()
         if newest != self._newest:
             self._newest = newest
             self.bell.ring_soon()
@@ -260,6 +328,8 @@ class EmbeddedService:
 
     def _tick(self) -> None:
         """Close the cycle under way where one is due; time passes by itself only in a service's own log."""
+        if self._is_unclean:
+            self._erase()
         if not self._live:
             return
         try:
@@ -274,15 +344,22 @@ class EmbeddedService:
             log.warning("the cycle could not be closed", reason=str(error))
 
 
-def correct(host: EmbeddedHost, model: ReadModel, fields: Mapping[str, Any]) -> Fields:
-    """Publish a correction into an embedded log and say what it did.
+def correct(
+    host: EmbeddedHost, model: ReadModel, fields: Mapping[str, Any], *, settings: Settings, folder: Path
+) -> Fields:
+    """Publish a correction into an embedded log and say what it did. A forget is erased everywhere, too.
 
-    The read model must be up to date: it names the target. Raises Refused where it is not taken.
+    The read model must be up to date: it names the target. Raises Refused where it is not taken, FileInUse.
     """
     with model.reading() as connection:
         correction = correcting.prepared(connection, fields, now=host.clock())
     outputs = host.publish(Topic.CORRECTIONS, [(correction.key, correction.value, None)])
-    return correcting.outcome(correction, outputs)
+    answer = correcting.outcome(correction, outputs)
+    if correction.op != "forget":
+        return answer
+    erased = erase_everything(host, settings, folder, model=model)
+    is_something = answer["events"] or erased.claims or Topic.DEAD_LETTERS in erased.rows
+    return {**answer, "outcome": "applied" if is_something else "unchanged", "erased": erased.rows}
 
 
 def refuse(judged: Judged, code: str, message: str) -> None:

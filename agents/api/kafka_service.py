@@ -16,7 +16,11 @@ import structlog
 
 from agents import composition, correcting
 from agents.accepting import Judged
+from agents.api.forgotten import busy
 from agents.api.service import Bell, Check, rung
+from agents.forget import erase_fulfilled, forget_kafka, verify_kafka
+from agents.lag import behind
+from agents.proving import Words
 from agents.read_model import (
     Folding,
     ReadModel,
@@ -24,10 +28,12 @@ from agents.read_model import (
     follow_kafka,
     newest_change,
     open_read_model,
+    wishes,
 )
+from agents.read_model.projection import applied_offsets
 from state.errors import FactdriftError
 from state.instants import Instant
-from streams.kafka import reach, topic_name
+from streams.kafka import ends_of, reach, topic_name
 from streams.kafka.deadline import Deadline
 from streams.kafka.producer import Producer
 from streams.settings import Settings
@@ -37,6 +43,7 @@ log = structlog.get_logger()
 
 AGAIN_S: Final = 5.0  # between two tries to follow; a broker that restarts is away for some seconds
 LOOK_S: Final = 0.5  # how soon a reader hears of a change
+NEVER: Final = Instant(-1)
 
 Fields = dict[str, Any]
 
@@ -52,6 +59,7 @@ class KafkaService:
         self._folder = folder
         self._producer: Producer | None = None
         self._connecting = asyncio.Lock()
+        self._searching = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = "It has not begun."
         self.bell = Bell()
@@ -62,7 +70,8 @@ class KafkaService:
         await reach(self._settings.kafka)
         self.folding = await asyncio.to_thread(folding_of, self._settings)
         self.model = await asyncio.to_thread(open_read_model, self._settings, self._folder)
-        self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._look())]
+        running = (self._follow(), self._look(), self._erase())
+        self._tasks = [asyncio.create_task(one) for one in running]
 
     async def stop(self) -> None:
         """Send what waits, follow no further, and close."""
@@ -87,6 +96,8 @@ class KafkaService:
     async def correct(self, fields: Mapping[str, Any]) -> tuple[int, Fields]:
         """Publish a correction; wait a while for what becomes of it, else say where to look (202)."""
         correction = await asyncio.to_thread(self._prepared, fields)
+        if correction.op == "forget":
+            return await self._forget(correction, fields)
         if (before := await asyncio.to_thread(self._found, correction.correction_id)) is not None:
             return 200, {**before, "outcome": "unchanged", "events": [], "links": []}
         await self._send(Topic.CORRECTIONS, [(correction.key, correction.value)])
@@ -105,6 +116,29 @@ class KafkaService:
         pending = correcting.told(correction.correction_id, correction.op, events=[], links=[])
         return 202, {**pending, "outcome": "pending"}
 
+    async def _forget(
+        self, correction: correcting.Correction, fields: Mapping[str, Any]
+    ) -> tuple[int, Fields]:
+        """Ask for it, every time: what was said since the last wish is meant too."""
+        before = await asyncio.to_thread(self._wished, correction.correction_id)
+        told = await forget_kafka(self._settings, fields, now=self.now())
+        erased = {"erased": {Topic.DEAD_LETTERS.value: told["letters"]}}
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + self._settings.api.outcome_timeout_s
+        while not self.bell.closed and loop.time() < until_s:
+            if await asyncio.to_thread(self._wished, correction.correction_id) > before:
+                found = await asyncio.to_thread(self._found, correction.correction_id)
+                if found is not None and found["outcome"] != "pending":
+                    return 200, {**found, **erased}
+            await asyncio.sleep(LOOK_S)
+        pending = correcting.told(correction.correction_id, correction.op, events=[], links=[])
+        return 202, {**pending, "outcome": "pending", **erased}
+
+    def _wished(self, correction_id: str) -> Instant:
+        """When the newest wish with this id was recorded, as far as the read model knows."""
+        with self.model.reading() as connection:
+            return max((wish.recorded_at for wish in wishes.newest(connection, correction_id)), default=NEVER)
+
     def _prepared(self, fields: Mapping[str, Any]) -> correcting.Correction:
         with self.model.reading() as connection:
             return correcting.prepared(connection, fields, now=self.now())
@@ -112,6 +146,28 @@ class KafkaService:
     def _found(self, correction_id: str) -> Fields | None:
         with self.model.reading() as connection:
             return correcting.found(connection, self.folding, correction_id)
+
+    async def search(self, words: Words) -> Fields:
+        """Look for words in every topic and in the read model."""
+        if self._searching.locked():
+            raise busy()
+        async with self._searching:
+            return await asyncio.to_thread(self._search, words)
+
+    def _search(self, words: Words) -> Fields:
+        folders = [self._folder] if self._folder.is_dir() else []
+        return asyncio.run(verify_kafka(self._settings, words, folders)).fields()
+
+    async def lag(self) -> dict[str, int]:
+        """How far the read model is behind the internal topic, which everything follows from."""
+        name = topic_name(self._settings.kafka, Topic.BY_CLAIM)
+        ends = await ends_of(self._settings.kafka, name)
+        reached = await asyncio.to_thread(self._reached)
+        return behind({(Topic.BY_CLAIM.value, n): end for n, end in enumerate(ends)}, reached)
+
+    def _reached(self) -> Mapping[tuple[str, int], int]:
+        with self.model.reading() as connection:
+            return applied_offsets(connection)
 
     def checks(self) -> list[Check]:
         """Whether the read model follows, which also tells that a broker answers."""
@@ -164,6 +220,18 @@ class KafkaService:
                 log.exception("the read model does not follow")
                 self._trouble = f"A fault of ours: {type(error).__name__}."
             await asyncio.sleep(AGAIN_S)
+
+    async def _erase(self) -> None:
+        """Erase from the read model what wishes name, when the workers have carried them out."""
+        while True:
+            n_left = 0
+            try:
+                n_left = await erase_fulfilled(self.model, self._settings)
+            except FactdriftError as error:
+                log.warning("what is forgotten is not erased yet", reason=str(error))
+            except Exception:
+                log.exception("what is forgotten is not erased yet")
+            await asyncio.sleep(LOOK_S if n_left else AGAIN_S)
 
     async def _look(self) -> None:
         """Ring when the newest change is another one."""

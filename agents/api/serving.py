@@ -20,6 +20,8 @@ from agents.api.guarding import HEADER_BYTES_MAX
 from agents.api.kafka_service import KafkaService
 from agents.api.service import Service
 from agents.api.tokens import Tokens, refuse_unsafe
+from agents.dashboard.extra import MISSING, is_installed
+from agents.webhooks import Beside
 from state.errors import FactdriftError
 from streams.settings import Settings
 
@@ -34,15 +36,15 @@ class CannotListen(FactdriftError):
 
 def serve_embedded(settings: Settings, folder: Path) -> None:
     """Serve the embedded log in a folder until told to stop. Raises FactdriftError."""
-    _serve(EmbeddedService(settings, folder), settings)
+    _serve(EmbeddedService(settings, folder), settings, Beside(settings, folder))
 
 
 def serve_kafka(settings: Settings, folder: Path) -> None:
     """Serve the topics of a cluster, with a read model in a folder or by URL. Raises FactdriftError."""
-    _serve(KafkaService(settings, folder), settings)
+    _serve(KafkaService(settings, folder), settings, Beside(settings, None))
 
 
-def _serve(service: Service, settings: Settings) -> None:
+def _serve(service: Service, settings: Settings, webhooks: Beside) -> None:
     api = settings.api
     tokens = Tokens.of(api)
     refuse_unsafe(api.host, tokens)
@@ -51,7 +53,7 @@ def _serve(service: Service, settings: Settings) -> None:
     config = uvicorn.Config(
         app,
         http="h11",  # its limits are known; the other parser is no dependency of ours
-        ws="none",
+        ws="websockets-sansio" if is_installed() else "none",  # only the dashboard speaks it
         lifespan="on",
         access_log=False,
         log_config=None,
@@ -61,7 +63,7 @@ def _serve(service: Service, settings: Settings) -> None:
         h11_max_incomplete_event_size=4 * HEADER_BYTES_MAX,  # beyond it the answer is no problem document
         backlog=BACKLOG,
     )
-    server = _Server(config, service, _url(api.host, listener.getsockname()[1]))
+    server = _Server(config, service, webhooks, _url(api.host, listener.getsockname()[1]))
     try:
         server.run(sockets=[listener])
     finally:
@@ -73,9 +75,10 @@ def _serve(service: Service, settings: Settings) -> None:
 class _Server(uvicorn.Server):
     """Tells when it can be asked, and ends the streams when it is told to stop."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, url: str) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service, webhooks: Beside, url: str) -> None:
         super().__init__(config)
         self._service = service
+        self._webhooks = webhooks
         self._url = url
         self.refusal: FactdriftError | None = None
 
@@ -83,18 +86,21 @@ class _Server(uvicorn.Server):
         """Open the log first, so that its errors are ours to tell."""
         try:
             await self._service.start()
+            await self._webhooks.start()
         except FactdriftError as error:
             self.refusal = error
             self.should_exit = True
             await self._service.stop()
             return
         await super().startup(sockets)
-        sys.stdout.write(f"factdrift listens on {self._url}\n")
+        pages = f"The dashboard is at {self._url}/dashboard" if is_installed() else MISSING
+        sys.stdout.write(f"factdrift listens on {self._url}\n{pages}\n")
         sys.stdout.flush()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Answer what was asked, then close the log."""
         await super().shutdown(sockets)
+        await self._webhooks.stop()
         await self._service.stop()
 
     def handle_exit(self, _sig: int, _frame: FrameType | None) -> None:

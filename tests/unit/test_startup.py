@@ -7,7 +7,19 @@ import sys
 
 import pytest
 
-HEAVY = ("aiohttp", "aiokafka", "fastapi", "httpx", "mcp", "pint", "redis", "sqlalchemy", "torch")
+HEAVY = (
+    "aiohttp",
+    "aiokafka",
+    "fastapi",
+    "httpx",
+    "mcp",
+    "nicegui",
+    "openai",
+    "pint",
+    "redis",
+    "sqlalchemy",
+    "torch",
+)
 
 
 @pytest.fixture(scope="module")
