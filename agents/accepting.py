@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from state.aliases import Aliases, folded
 from state.errors import BadInput
 from state.instants import Instant
 from state.observations import Observation
@@ -49,14 +50,17 @@ def records_of(body: bytes, content_type: str) -> list[bytes]:
     return [body]
 
 
-def judge(records: Sequence[bytes], *, now: Instant, bytes_max: int) -> list[Judged]:
-    """Every record judged as the log would judge it at `now`; corrections have an address of their own."""
-    return [_judge(number, record, now, bytes_max) for number, record in enumerate(records, start=1)]
+def judge(records: Sequence[bytes], *, now: Instant, bytes_max: int, aliases: Aliases) -> list[Judged]:
+    """Every record judged as the log would judge it at `now`; corrections have an address of their own.
+
+    `aliases` of predicates are followed as the log follows them: the answer names the claim that is meant.
+    """
+    return [_judge(number, record, now, bytes_max, aliases) for number, record in enumerate(records, start=1)]
 
 
-def _judge(number: int, record: bytes, now: Instant, bytes_max: int) -> Judged:
+def _judge(number: int, record: bytes, now: Instant, bytes_max: int, aliases: Aliases) -> Judged:
     try:
-        usable = read(record, recorded_at=now, bytes_max=bytes_max)
+        usable = folded(read(record, recorded_at=now, bytes_max=bytes_max), aliases)
         if not isinstance(usable, Observation):
             raise BadInput("wrong_type", "The record has an op: send corrections to /v1/corrections.")
     except BadInput as bad:

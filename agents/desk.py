@@ -7,7 +7,7 @@ Words that mean an instant are understood where the log is.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -17,6 +17,7 @@ from agents import answers, listings
 from agents.answers import Asked, Fields
 from agents.composition import wall_clock
 from agents.logs import EmbeddedLog, open_log
+from agents.proving import Words
 from agents.read_model import catch_up, folding_of, open_read_model
 from agents.replay import now_of
 from state.errors import FactdriftError
@@ -51,6 +52,10 @@ class Desk(Protocol):
         """What became of a correction. Raises Refused, Answered."""
         ...
 
+    def search(self, words: Sequence[str]) -> Fields:
+        """What a search for words in everything that is kept has found. Raises NoWords, Answered."""
+        ...
+
     def close(self) -> None:
         """Let go of it."""
         ...
@@ -61,6 +66,7 @@ class LocalDesk:
 
     def __init__(self, settings: Settings, log: EmbeddedLog, folder: Path) -> None:
         self._log = log
+        self._settings, self._folder = settings, folder
         self._folding = folding_of(settings)
         self._model = open_read_model(settings, folder)
 
@@ -80,9 +86,16 @@ class LocalDesk:
 
         refuse_unknown_fields(fields)
         catch_up(self._model, self._log.host.store)
-        found = correct(self._log.host, self._model, fields)
+        found = correct(self._log.host, self._model, fields, settings=self._settings, folder=self._folder)
         catch_up(self._model, self._log.host.store)
         return found
+
+    def search(self, words: Sequence[str]) -> Fields:
+        """Look into the log, the read model and every file of the folder."""
+        from agents.forget import verify_embedded
+
+        store = self._log.host.store
+        return verify_embedded(store, self._folder, Words(words), settings=self._settings).fields()
 
     def close(self) -> None:
         """Close the log and the read model."""
@@ -112,6 +125,10 @@ class RemoteDesk:
     def correct(self, fields: Mapping[str, Any]) -> Fields:
         """Send it, and wait as long as the API does."""
         return self._answer("POST", "/v1/corrections", json=dict(fields))
+
+    def search(self, words: Sequence[str]) -> Fields:
+        """Ask for it."""
+        return self._answer("GET", "/v1/forgotten", params={"text": list(words)})
 
     def _answer(self, method: str, path: str, **sent: Any) -> Fields:
         import httpx

@@ -7,19 +7,32 @@ rest, and what append-only topics hold leaves with their retention.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from sqlalchemy import select
 
 from agents.composition import drift_store
-from agents.erasing import Erased, erase, is_letter_about
-from agents.proving import Proof, TopicSearch, Words, look_into_files, prove_embedded
-from agents.read_model import ReadModel, Scope, catch_up, open_read_model, rebuild_embedded
+from agents.erasing import ERASED_MARK, Erased, erase, is_letter_about
+from agents.proving import Found, Proof, TopicSearch, Words, look_into_files, prove_embedded
+from agents.read_model import (
+    ReadModel,
+    Scope,
+    catch_up,
+    follow_kafka,
+    open_read_model,
+    rebuild_embedded,
+    schema,
+    wishes,
+)
 from agents.read_model import erase as erase_rows
 from agents.read_model.database import FILE_NAME as READ_MODEL_FILE
 from agents.read_model.erasing import note_erased
+from agents.read_model.wishes import Wish
 from state.corrections import Forget
 from state.errors import BadInput, FactdriftError, Refused
 from state.instants import Instant
@@ -37,7 +50,9 @@ Fields = dict[str, Any]
 
 
 class FileInUse(FactdriftError):
-    """Another process kept the bytes of what was erased from leaving the file."""
+    """Another process kept the bytes of what was erased from leaving the file. `code` is stable."""
+
+    code = "file_in_use"
 
 
 def wish_of(fields: Mapping[str, Any], *, now: Instant) -> tuple[Forget, bytes]:
@@ -73,16 +88,23 @@ def forget_embedded(
     }
 
 
-def erase_everything(host: EmbeddedHost, settings: Settings, folder: Path) -> Erased:
-    """Erase what the wishes of an embedded log name and no one has erased yet, wherever it is kept."""
-    erased = erase(host.store)
-    if settings.read_model_url is not None or (folder / READ_MODEL_FILE).is_file():
-        model = open_read_model(settings, folder)
-        try:
+def erase_everything(
+    host: EmbeddedHost, settings: Settings, folder: Path, *, model: ReadModel | None = None
+) -> Erased:
+    """Erase what the wishes of an embedded log name and no one has erased yet, wherever it is kept.
+
+    `model` is its read model where the caller has it open. Raises FileInUse, ReadModelError.
+    """
+    with contextlib.ExitStack() as stack:
+        if model is None and (settings.read_model_url is not None or (folder / READ_MODEL_FILE).is_file()):
+            model = stack.enter_context(contextlib.closing(open_read_model(settings, folder)))
+        if model is not None:
+            catch_up(model, host.store)  # while the wishes still say what they are about
+        erased = erase(host.store)
+        is_free = True
+        if model is not None:
             _erase_model(model, host.store, erased)
-            model.reclaim()
-        finally:
-            model.close()
+            is_free = model.reclaim()
     if (folder / DRIFT_FILE).is_file():
         drift = drift_store(settings, folder)
         assert isinstance(drift, SqliteDriftStore)
@@ -92,16 +114,21 @@ def erase_everything(host: EmbeddedHost, settings: Settings, folder: Path) -> Er
             drift.reclaim()
         finally:
             drift.close()
-    if not host.store.reclaim():
+    if not (host.store.reclaim() and is_free):
         raise FileInUse(
-            f"Another process reads {host.store.path}, so it still holds bytes of what was erased. Stop it, "
-            "and give the same command again."
+            f"Another process reads the files in {folder}, so they still hold bytes of what was erased. Stop "
+            "it, and give the same command again."
         )
     return erased
 
 
 def _erase_model(model: ReadModel, store: EmbeddedStore, erased: Erased) -> None:
     """Erase from a read model; where something was said since, it is built anew from the log that is left."""
+    end = int(store.mark(ERASED_MARK) or 0)
+    with model.writing() as connection:
+        for wish in wishes.pending(connection):
+            if wish.place.offset < end:
+                wishes.note_done(connection, wish)
     if not erased.is_newest:
         rebuild_embedded(model, store)
         at = max(wish.recorded_at for wish in erased.wishes)
@@ -109,8 +136,8 @@ def _erase_model(model: ReadModel, store: EmbeddedStore, erased: Erased) -> None
             note_erased(connection, sorted(erased.claims), at)
         return
     catch_up(model, store)
-    for wish in erased.wishes:
-        erase_from(model, wish)
+    for forget in erased.wishes:
+        erase_from(model, forget)
 
 
 def erase_from(model: ReadModel, wish: Forget) -> None:
@@ -123,11 +150,42 @@ def erase_from(model: ReadModel, wish: Forget) -> None:
     )
     with model.writing() as connection:
         erase_rows(connection, scope, erased_at=wish.recorded_at)
+        for noted in wishes.pending(connection):
+            if noted.correction_id == wish.correction_id:
+                wishes.note_done(connection, noted)
 
 
-def verify_embedded(store: EmbeddedStore, folder: Path, words: Words) -> Proof:
-    """Look for words in an embedded log and in every file of its folder."""
-    return prove_embedded(store, folder, words)
+def verify_embedded(
+    store: EmbeddedStore, folder: Path, words: Words, *, settings: Settings | None = None
+) -> Proof:
+    """Look for words in an embedded log, in every file of its folder, and in a read model elsewhere."""
+    proof = prove_embedded(store, folder, words)
+    _look_into_server(settings, words, proof)
+    return proof
+
+
+def _look_into_server(settings: Settings | None, words: Words, proof: Proof) -> None:
+    """Look into a read model whose files are on a server: row by row."""
+    if settings is None or settings.read_model_url is None:
+        return
+    with contextlib.closing(open_read_model(settings, Path())) as model, model.reading() as connection:
+        for table in schema.metadata.sorted_tables:
+            n_found = n_rows = 0
+            for row in connection.execute(select(table).execution_options(yield_per=1_000)):
+                n_rows += 1
+                n_found += any(words.are_in(held) for held in _written(row))
+            where = f"read model {table.name}"
+            proof.looked_in[where] = n_rows
+            if n_found:
+                proof.left.append(Found(where, n_found))
+
+
+def _written(row: Iterable[Any]) -> Iterator[bytes]:
+    for value in row:
+        if isinstance(value, str):
+            yield value.encode("utf-8")
+        elif isinstance(value, bytes | memoryview):
+            yield bytes(value)
 
 
 # -- topics on Kafka ------------------------------------------------------------------------
@@ -165,6 +223,40 @@ def _forget_drift(settings: Settings, wish: Forget) -> bool:
     return True
 
 
+async def erase_fulfilled(model: ReadModel, settings: Settings) -> int:
+    """Erase from a read model over Kafka what wishes name that the workers have carried out.
+
+    Returns how many wishes are left, to be asked about again. What was said after a wish stays. Raises
+    ReadModelError, BrokerUnreachable, BrokerRefused, BrokerFailed.
+    """
+    from streams.kafka import progress, topic_name
+
+    waiting = await asyncio.to_thread(_pending, model)
+    if not waiting:
+        return 0
+    internal = topic_name(settings.kafka, Topic.BY_CLAIM)
+    committed = {p.partition: p.committed for p in await progress(settings) if p.topic == internal}
+    fulfilled = [wish for wish in waiting if wish.place.offset < committed.get(wish.place.partition, 0)]
+    if fulfilled:
+        # A commit says that whatever follows from a record is on its topic: read up to there, then erase.
+        await follow_kafka(model, settings, to_end=True)
+        await asyncio.to_thread(_erase_fulfilled, model, fulfilled)
+    return len(waiting) - len(fulfilled)
+
+
+def _pending(model: ReadModel) -> list[Wish]:
+    with model.reading() as connection:
+        return wishes.pending(connection)
+
+
+def _erase_fulfilled(model: ReadModel, fulfilled: list[Wish]) -> None:
+    with model.writing() as connection:
+        for wish in fulfilled:
+            erase_rows(connection, wish.scope, erased_at=wish.recorded_at, by=wish.place)
+            wishes.note_done(connection, wish)
+    model.reclaim()
+
+
 async def verify_kafka(settings: Settings, words: Words, folders: list[Path]) -> Proof:
     """Look for words in every topic, and in the files of workers and read models in these folders."""
     from streams.kafka import topic_name
@@ -180,6 +272,7 @@ async def verify_kafka(settings: Settings, words: Words, folders: list[Path]) ->
     search.close()
     for folder in folders:
         look_into_files(folder, words, proof)
+    await asyncio.to_thread(_look_into_server, settings, words, proof)
     return proof
 
 

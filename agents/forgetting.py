@@ -256,7 +256,7 @@ def clear_up(tables: Partitioned, record: Record, wish: Sweep) -> list[ClaimId]:
         if live is None or tables.applied(CLAIMS_TABLE, table_key, record):
             continue
         _sweep(tables, claim_id, live)
-        live.claim.discarded = []
+        live.claim.discarded.clear()
         live.claim.is_unswept = False
         tables.keep_claim(claim_id)
         swept.append(claim_id)

@@ -45,7 +45,7 @@ def claims(
             asked.connection,
             namespace=namespace,
             subject=subject,
-            predicate=predicate,
+            predicate=asked.folding.meant(predicate),
             known_at=asked.known_at(known_at),
             limit=limit,
             cursor=cursor,
@@ -78,9 +78,9 @@ def links(
 
     Raises NoSuchClaim where `subject` and `predicate` name none; ReadModelError, BadInstant.
     """
-    by = asked.known_at(known_at)
-    if claim_id is None and subject is not None and predicate is not None:
-        named = find(asked.connection, subject=subject, predicate=predicate, namespace=namespace, known_at=by)
+    by, meant = asked.known_at(known_at), asked.folding.meant(predicate)
+    if claim_id is None and subject is not None and meant is not None:
+        named = find(asked.connection, subject=subject, predicate=meant, namespace=namespace, known_at=by)
         claim_id = named.claim_id
     found = read_model.links(
         asked.connection,
@@ -109,7 +109,8 @@ def assertions(
     """
     by = asked.known_at(known_at)
     at = asked.valid_at(valid_at)
-    named = find(asked.connection, subject=subject, predicate=predicate, namespace=namespace, known_at=by)
+    meant = asked.folding.meant(predicate) or predicate
+    named = find(asked.connection, subject=subject, predicate=meant, namespace=namespace, known_at=by)
     at = at if at is not None else by if by is not None else asked.now
     states = assertions_of(asked.connection, asked.folding, named, valid_at=at, known_at=by)
     return {

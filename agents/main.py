@@ -10,6 +10,7 @@ import os
 import sys
 from typing import Annotated
 
+import structlog
 import typer
 from pydantic import ValidationError
 from rich.text import Text
@@ -21,8 +22,10 @@ from agents.cli import (
     demo,
     doctor,
     drift,
+    extract,
     facts,
     forget,
+    importing,
     logs,
     predicates,
     recluster,
@@ -31,6 +34,7 @@ from agents.cli import (
     rules,
     schema,
     serving,
+    webhooks,
     why,
     workers,
 )
@@ -50,6 +54,7 @@ app = typer.Typer(
 app.command("demo")(demo.command)
 app.command("replay")(replay.command)
 app.command("publish")(logs.publish)
+app.command("extract")(extract.command)
 app.command("watch")(logs.watch)
 app.command("facts")(facts.facts_command)
 app.command("history")(facts.history_command)
@@ -73,6 +78,8 @@ app.add_typer(forget.typer_app, name="forget")
 app.add_typer(cycles.cycle, name="cycle")
 app.add_typer(cycles.cycles, name="cycles")
 app.add_typer(rules.rules, name="rules")
+app.add_typer(webhooks.typer_app, name="webhooks")
+app.add_typer(importing.typer_app, name="import")
 app.add_typer(predicates.typer_app, name="predicates")
 
 
@@ -96,6 +103,8 @@ def _root(
 def main() -> None:
     """Run the command line; every expected error is one sentence on standard error."""
     collect_rarely()
+    # Standard output is for what was asked: a program may be reading it.
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
         app()
     except ValidationError as error:

@@ -73,7 +73,15 @@ def server(opened: Opening) -> MCPServer:
         lifespan=lifespan,
         log_level="WARNING",
     )
-    for tool in (tools.facts, tools.history, tools.why, tools.unstable, tools.links, tools.correct):
+    for tool in (
+        tools.facts,
+        tools.history,
+        tools.why,
+        tools.unstable,
+        tools.links,
+        tools.correct,
+        tools.forgotten,
+    ):
         made.tool(structured_output=True)(tool)
     return made
 
@@ -166,12 +174,24 @@ class Tools:
                 '{"op": "invalidate", "target": {"id": FACT}}, {"op": "link", "kind": "refines", '
                 '"subject", "predicate", "source": {"id"}, "target": {"id"}}, '
                 '{"op": "retract", "observation_id"}, each with a "reason"; and "valid_at" where it does not '
-                "hold from now on."
+                'hold from now on. {"op": "forget", "scope": "subject", "subject"} erases words for ever: '
+                "only where somebody has asked for that."
             ),
         ],
     ) -> dict[str, Any]:
         """Correct what is believed, in the name of a person who said so. Answers with what followed."""
         return await self._done(lambda: self._desk.correct(correction))
+
+    async def forgotten(
+        self,
+        subject: Annotated[str | None, Field(description="The name of a subject, looked for.")] = None,
+        text: Annotated[
+            list[str] | None, Field(description="Other words to look for: a value, a sentence.")
+        ] = None,
+    ) -> dict[str, Any]:
+        """Whether anything is left of what was forgotten, and until when append-only topics hold it."""
+        words = [*([] if subject is None else [subject]), *(text or ())]
+        return await self._done(lambda: self._desk.search(words))
 
     async def _ask(self, question: str, wanted: Mapping[str, Any]) -> Fields:
         given = {name: value for name, value in wanted.items() if name != "self"}

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
+from agents import file_search
 from state.errors import BadInput
 from state.instants import Instant, format_instant
 from state.names import normalise
@@ -19,8 +19,6 @@ from streams.embedded import EmbeddedStore
 from streams.host import Record
 from streams.topics import KEPT_FOR_EVER, SPEC_OF, Topic
 from streams.wire import to_json
-
-_BLOCK: Final = 1 << 20
 
 
 class NoWords(BadInput):
@@ -71,7 +69,10 @@ class Proof:
 
 
 class Words:
-    """Words to look for, in every way in which they may be written. Raises NoWords where there are none."""
+    """Words to look for, in every way in which they may be written. Raises NoWords where there are none.
+
+    `forms` are those ways, as bytes in lower case.
+    """
 
     def __init__(self, words: Iterable[str]) -> None:
         forms: set[bytes] = set()
@@ -82,23 +83,12 @@ class Words:
                 forms |= {form.lower() for form in _as_written(spelled) if form}
         if not forms:
             raise NoWords("blank_text", "Give words to look for: a subject, or --text.")
-        self._forms = sorted(forms)
-        self._longest = max(map(len, self._forms))
+        self.forms = sorted(forms)
 
     def are_in(self, held: bytes) -> bool:
         """Whether any of the words is in these bytes."""
         lowered = held.lower()
-        return any(form in lowered for form in self._forms)
-
-    def in_file(self, path: Path) -> bool:
-        """Whether any of the words is in a file, read in pieces that overlap."""
-        rest = b""
-        with path.open("rb") as stream:
-            while block := stream.read(_BLOCK):
-                if self.are_in(rest + block):
-                    return True
-                rest = block[-self._longest :]
-        return False
+        return any(form in lowered for form in self.forms)
 
 
 def _as_written(word: str) -> Iterator[bytes]:
@@ -131,11 +121,11 @@ def prove_embedded(store: EmbeddedStore, folder: Path, words: Words) -> Proof:
 
 
 def look_into_files(folder: Path, words: Words, proof: Proof) -> None:
-    """Look into the bytes of every file below a folder."""
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        where = f"file {path.relative_to(folder)}"
-        proof.looked_in[where] = path.stat().st_size
-        if words.in_file(path):
+    """Look into the bytes of every file below a folder. Raises SearchFailed."""
+    for path, n_bytes, is_found in file_search.search(folder, words.forms):
+        where = f"file {path}"
+        proof.looked_in[where] = n_bytes
+        if is_found:
             proof.left.append(Found(where, 1))
 
 

@@ -72,7 +72,7 @@ async def changes_feed(
     async def read(after: str | None) -> Page[FactVersion]:
         return await anyio.to_thread.run_sync(page, after)
 
-    wanted = Wanted(query.namespace, query.subject, query.predicate, query.event)
+    wanted = Wanted(query.namespace, query.subject, service.folding.meant(query.predicate), query.event)
     begun = await anyio.to_thread.run_sync(first)
 
     async def counted() -> AsyncIterator[bytes]:

@@ -28,7 +28,7 @@ BEARER: Final = Security(
 )
 """Declares the token in the OpenAPI document; it was checked before any route is reached (`guarding`)."""
 
-REPEATABLE: Final = frozenset({"names"})
+REPEATABLE: Final = frozenset({"names", "text"})
 
 
 async def _refuse_repeated(request: Request) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agents.accepting import Judged
+from agents.proving import Words
 from agents.read_model import Folding, ReadModel
 from state.instants import Instant
 
@@ -52,6 +53,10 @@ class Service(Protocol):
 
     async def correct(self, fields: Mapping[str, Any]) -> tuple[int, Fields]:
         """Publish a correction; the status of the answer and what became of it. Raises Refused, Problem."""
+        ...
+
+    async def search(self, words: Words) -> Fields:
+        """Look for words in everything that is kept (`agents.proving`). Raises FactdriftError, Problem."""
         ...
 
     def checks(self) -> list[Check]:

@@ -265,6 +265,9 @@ class CorrectionResult(Answer):
     )
     events: list[FactEvent]
     links: list[dict[str, Any]]
+    erased: dict[str, int] | None = Field(
+        None, description="Of a forget that was carried out now: how many records were erased, by topic."
+    )
 
 
 class CheckRead(Answer):

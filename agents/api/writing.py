@@ -70,7 +70,7 @@ _COMMAND: Final[dict[str, Any]] = {
 }  # fmt: skip
 _CORRECTION_CODES: Final = (
     "bad_json", "unsupported_media_type", "unknown_target", "already_closed", "correction_id_taken",
-    "blank_reason", "op_not_supported", "log_unavailable", "overloaded", "stopping",
+    "blank_reason", "file_in_use", "log_unavailable", "overloaded", "stopping",
 )  # fmt: skip
 
 
@@ -107,7 +107,8 @@ async def observations(request: Request) -> Response:
                 f"The request holds {len(records):,} observations; at most {settings.lines_max:,} are taken.",
             )
         bytes_max = request.app.state.record_bytes_max
-        return accepting.judge(records, now=wall_clock(), bytes_max=bytes_max)
+        aliases = service.folding.aliases
+        return accepting.judge(records, now=wall_clock(), bytes_max=bytes_max, aliases=aliases)
 
     found = await anyio.to_thread.run_sync(judged)
     await service.publish(found)

@@ -39,7 +39,7 @@ def command(
             with _example(file) as stream, bytes_progress() as progress:
                 task = progress.add_task("Replaying the world", total=None)
                 report = replay(
-                    host, None, stream, batch_max=Settings().batch_max,
+                    host, None, stream, batch_max=Settings().intake_batch_max,
                     progressed=lambda n: progress.update(task, advance=n),
                 )  # fmt: skip
             now = now_of(host.store, composition.wall_clock())

@@ -92,15 +92,15 @@ def facts_command(
     from agents.read_model.asking import known_at_of, overlaps_of, valid_at_of
 
     with _question(data) as (connection, settings, now):
+        folding = folding_of(settings)
         wanted = FactFilter(
             namespace=namespace,
             subject=subject,
-            predicate=predicate,
+            predicate=folding.meant(predicate),
             object=None if value is None else _spelling(value),
             state=state,
             overlaps=None if overlaps is None else overlaps_of(overlaps, now=now),
         )
-        folding = folding_of(settings)
         clocks = {
             "valid_at": None if valid_at is None else valid_at_of(valid_at, now=now),
             "known_at": None if known_at is None else known_at_of(known_at, now=now),
@@ -135,14 +135,15 @@ def history_command(
     """
     if subject is None and fact_id is None:
         raise typer.BadParameter("give a subject, or a fact with --fact ID")
-    from agents.read_model import history
+    from agents.read_model import folding_of, history
     from agents.read_model.asking import known_at_of
 
-    with _question(data) as (connection, _, now):
+    with _question(data) as (connection, settings, now):
+        meant = folding_of(settings).meant(predicate)
         by = None if known_at is None else known_at_of(known_at, now=now)
         found: list[FactVersion] = []
         more = incomplete = False
-        for claim_id in _claim_ids(connection, subject, predicate, namespace, fact_id):
+        for claim_id in _claim_ids(connection, subject, meant, namespace, fact_id):
 
             def page(cursor: str | None, n_wanted: int, about: str | None = claim_id) -> Page[FactVersion]:
                 return history(

@@ -11,6 +11,7 @@ import msgspec
 import typer
 from rich.text import Text
 
+from agents import composition
 from agents.cli.output import Json, bytes_progress, err, for_programs, out, table, write_json
 from agents.cli.replay import opened
 from agents.logs import Log, open_log
@@ -48,7 +49,7 @@ def publish(
     Lines are not judged here: what cannot be used becomes a dead letter with its reason, see
     `factdrift dlq list`.
     """
-    batch_max = Settings().batch_max
+    batch_max = Settings().intake_batch_max
     n_lines = 0
     with (
         opened_log(data, create=True) as log,
@@ -95,6 +96,9 @@ def watch(
     """Follow the change feed: every fact created, reinforced, invalidated or revised, as it happens."""
     topics = [_topic(name) for name in topic] if topic else list(CHANGE_FEED)
     plain = for_programs(json)
+    if predicate is not None:
+        aliases = composition.registry(Settings().predicates).aliases
+        predicate = aliases.get(normalise_predicate(predicate), predicate)
     with opened_log(data) as log, contextlib.suppress(KeyboardInterrupt):
         for record in log.read(topics, from_start=from_start, follow=not once):
             body = _decode(record.value)

@@ -58,7 +58,7 @@ def command(
         host = composition.embedded(settings, folder)
         try:
             host.start(accept_model_change=accept_model_change)
-            reports = [_replay_one(host, name, settings.batch_max) for name in files]
+            reports = [_replay_one(host, name, settings.intake_batch_max) for name in files]
             now = now_of(host.store, composition.wall_clock())
             lines = fact_lines(host.store, now=now)
             if facts is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import textwrap
 from pathlib import Path
 from typing import Annotated
@@ -48,6 +49,14 @@ def command(
         str | None,
         typer.Option("--at", help='Only what holds then: an instant, or words such as "last May".'),
     ] = None,
+    known_at: Annotated[
+        str | None,
+        typer.Option(
+            "--known-at",
+            help='What was known then, and nothing learnt later: an instant, or words such as "last week", '
+            "which mean the end of that stretch.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Explain the facts of a claim: what opened and ended each, who is for it and who is not.
@@ -65,7 +74,10 @@ def command(
     try:
         store = log.host.store
         now = now_of(store, wall_clock())
-        read = read_claim(store, settings, subject=subject, predicate=predicate, namespace=namespace)
+        if known_at is None:
+            read = read_claim(store, settings, subject=subject, predicate=predicate, namespace=namespace)
+        else:
+            read = _read_then(log, settings, data, subject, predicate, namespace, known_at=known_at, now=now)
     except NoSuchClaim as error:
         err.print(Text(str(error)), style="red")
         raise typer.Exit(4) from None
@@ -81,6 +93,30 @@ def command(
         return
     for line in told(read, explanation, verdict, now=now, during=during):
         _print(line)
+
+
+def _read_then(
+    log: EmbeddedLog,
+    settings: Settings,
+    data: Path,
+    subject: str,
+    predicate: str,
+    namespace: str | None,
+    *,
+    known_at: str,
+    now: Instant,
+) -> ClaimRead:
+    """The claim as it was known at an instant, from the read model beside the log. Raises NoSuchClaim."""
+    from agents.answers import Asked, explained  # the tables hold only what is known now
+    from agents.read_model import catch_up, folding_of, open_read_model
+
+    with contextlib.closing(open_read_model(settings, data)) as model:
+        catch_up(model, log.host.store)
+        with model.reading() as connection:
+            asked = Asked(connection, folding_of(settings), now)
+            return explained(
+                asked, subject=subject, predicate=predicate, namespace=namespace, known_at=known_at
+            )[0]
 
 
 def told(

@@ -51,17 +51,21 @@ class ReadModel:
                     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _WRITER_LOCK})
                 yield connection
 
-    def reclaim(self) -> None:
-        """Give back the space of deleted rows, so that no file holds their text any more."""
+    def reclaim(self) -> bool:
+        """Give back the space of deleted rows, so that no file holds their text any more.
+
+        False where a reader kept a part of the file: to be done again.
+        """
         with _translated(self.engine.url), self.engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 raw = connection.connection.driver_connection  # SQLAlchemy would begin a transaction
                 assert raw is not None
                 raw.execute("VACUUM")
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            else:
-                connection.execution_options(isolation_level="AUTOCOMMIT")
-                connection.execute(text("VACUUM FULL"))
+                busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                return not busy
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+            connection.execute(text("VACUUM FULL"))
+            return True
 
     def close(self) -> None:
         """Close every connection."""

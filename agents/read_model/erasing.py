@@ -8,14 +8,14 @@ answers about that past say that they are incomplete. Files give the bytes back 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, Delete, and_, delete, insert, not_, select, update
+from sqlalchemy import ColumnElement, Connection, Delete, Table, and_, delete, insert, not_, select, update
 
 from agents.read_model import paging, schema
-from agents.read_model.projection import statement_of
-from agents.read_model.records import Erased, Scope
+from agents.read_model.batch import statement_of
+from agents.read_model.records import Erased, Place, Scope
 from state.episodes import Reason
 from state.instants import Instant
 from state.names import normalise
@@ -36,56 +36,124 @@ class _Link(msgspec.Struct):
     evidence_id: str = ""
 
 
+class _Alert(msgspec.Struct):
+    """The part of an alert that says which tick gave it."""
+
+    position: str
+
+
+_VERSIONS: Final = schema.fact_versions.c
+_decode_alert: Final = msgspec.json.Decoder(_Alert).decode
 _decode_link: Final = msgspec.json.Decoder(_Link).decode
 _AT_ONCE: Final = 500  # ids in one statement; both databases take far more
 
 
-def erase(connection: Connection, scope: Scope, *, erased_at: Instant) -> Erased:
+def erase(connection: Connection, scope: Scope, *, erased_at: Instant, by: Place | None = None) -> Erased:
     """Delete what the scope names; `erased_at` is the recorded time of the wish. Again, it deletes nothing.
+
+    `by` is the internal record of the wish: what was said of a subject, or by a source, after it stays.
+    Without it nothing may have been said since. With it links leave by the tombstones of their topic.
 
     A subject goes with its claims, facts, history, links and alerts. Of an observation, or a source, its
     statements go, and of the claims it spoke about every version that is not current and every fact that is
     withdrawn, since any of them may hold its text.
     """
     if scope.subject is not None and scope.observation_id is None and scope.source is None:
-        return _erase_subject(connection, scope.namespace, normalise(scope.subject), erased_at)
-    return _erase_statements(connection, scope, erased_at)
+        return _erase_subject(connection, scope.namespace, normalise(scope.subject), erased_at, by)
+    return _erase_statements(connection, scope, erased_at, by)
 
 
-def _erase_subject(connection: Connection, namespace: str, subject: str, erased_at: Instant) -> Erased:
+def _erase_subject(
+    connection: Connection, namespace: str, subject: str, erased_at: Instant, by: Place | None
+) -> Erased:
     claims = schema.claims.c
     condition = [paging.same(claims.namespace, namespace), paging.same(claims.subject, subject)]
     found = list(connection.execute(select(claims.claim_id).where(*condition)).scalars())
     rows: dict[str, int] = {}
     for ids in _chunks(found):
         told = select(schema.facts.c.seq).where(schema.facts.c.claim_id.in_(ids), _IS_WORDLESS)
-        versions = (schema.fact_versions.c.claim_id.in_(ids), not_(schema.fact_versions.c.seq.in_(told)))
-        _delete(connection, rows, delete(schema.fact_versions).where(*versions))
-        facts = (schema.facts.c.claim_id.in_(ids), not_(_IS_WORDLESS))
+        facts = (schema.facts.c.claim_id.in_(ids), not_(_IS_WORDLESS), *_told_by(ids, by))
         _delete(connection, rows, delete(schema.facts).where(*facts))
-        for table in (schema.evidence, schema.links, schema.claims):
-            _delete(connection, rows, delete(table).where(table.c.claim_id.in_(ids)))
-    for table in (schema.subjects, schema.corrections, schema.links, schema.drift_alerts):
-        named = (paging.same(table.c.namespace, namespace), paging.same(table.c.subject, subject))
-        _delete(connection, rows, delete(table).where(*named))
+        versions = (schema.fact_versions.c.claim_id.in_(ids), not_(schema.fact_versions.c.seq.in_(told)))
+        _delete(connection, rows, delete(schema.fact_versions).where(*versions, *_by(_VERSIONS, by)))
+        evidence = schema.evidence.c
+        _delete(
+            connection, rows, delete(schema.evidence).where(evidence.claim_id.in_(ids), *_by(evidence, by))
+        )
+    left = _left(connection, found) if by is not None else set()
+    for ids in _chunks([claim_id for claim_id in found if claim_id not in left]):
+        _delete(connection, rows, delete(schema.claims).where(claims.claim_id.in_(ids)))
+    for claim_id in sorted(left):
+        _spell_again(connection, claim_id)
+
+    def named(table: Table) -> tuple[ColumnElement[bool], ...]:
+        return paging.same(table.c.namespace, namespace), paging.same(table.c.subject, subject)
+
+    if not left:
+        _delete(connection, rows, delete(schema.subjects).where(*named(schema.subjects)))
+    corrections = (*named(schema.corrections), *_by(schema.corrections.c, by))
+    _delete(connection, rows, delete(schema.corrections).where(*corrections))
+    if by is None:
+        _delete(connection, rows, delete(schema.links).where(*named(schema.links)))
+        _delete(connection, rows, delete(schema.drift_alerts).where(*named(schema.drift_alerts)))
+    else:
+        _erase_alerts(connection, rows, named(schema.drift_alerts), by)
     note_erased(connection, found, erased_at)
     return Erased(found, rows)
 
 
-def _erase_statements(connection: Connection, scope: Scope, erased_at: Instant) -> Erased:
+def _by(columns: Any, by: Place | None) -> tuple[ColumnElement[bool], ...]:
+    """The condition that a row came by a place of the log at the latest; none where there is no place."""
+    return () if by is None else (columns.partition == by.partition, columns.offset <= by.offset)
+
+
+def _told_by(ids: Sequence[str], by: Place | None) -> tuple[ColumnElement[bool], ...]:
+    """The condition that the newest version of a fact came by a place at the latest."""
+    if by is None:
+        return ()
+    return (
+        schema.facts.c.seq.in_(select(_VERSIONS.seq).where(_VERSIONS.claim_id.in_(ids), *_by(_VERSIONS, by))),
+    )
+
+
+def _left(connection: Connection, claim_ids: Sequence[str]) -> set[str]:
+    """Those of the claims about which something is left that was said."""
+    column = schema.evidence.c.claim_id
+    found: set[str] = set()
+    for ids in _chunks(claim_ids):
+        found |= set(connection.execute(select(column).where(column.in_(ids)).distinct()).scalars())
+    return found
+
+
+def _erase_alerts(
+    connection: Connection, rows: dict[str, int], named: Sequence[ColumnElement[bool]], by: Place
+) -> None:
+    """Delete the alerts of a subject that a tick before the wish gave."""
+    columns = schema.drift_alerts.c
+    gone = []
+    for alert, body in connection.execute(select(columns.id, columns.body).where(*named)):
+        _, partition, offset = _decode_alert(bytes(body)).position.rsplit("/", 2)
+        if int(partition) == by.partition and int(offset) <= by.offset:
+            gone.append(alert)
+    for ids in _chunks(gone):
+        _delete(connection, rows, delete(schema.drift_alerts).where(columns.id.in_(ids)))
+
+
+def _erase_statements(connection: Connection, scope: Scope, erased_at: Instant, by: Place | None) -> Erased:
     evidence, claims = schema.evidence.c, schema.claims.c
     of_scope = [paging.same(evidence.observation_id, scope.observation_id)]
     if scope.source is not None:
-        of_scope.append(paging.same(evidence.source, scope.source))
+        of_scope += [paging.same(evidence.source, scope.source), *_by(evidence, by)]
     subject = None if scope.subject is None else normalise(scope.subject)
     in_place = [paging.same(claims.namespace, scope.namespace), paging.same(claims.subject, subject)]
     joined = select(evidence.claim_id).join(schema.claims, claims.claim_id == evidence.claim_id)
     found = sorted(connection.execute(joined.where(*of_scope, *in_place).distinct()).scalars())
     rows: dict[str, int] = {}
     for ids in _chunks(found):
-        _erase_links(connection, rows, ids, of_scope)
+        if by is None:
+            _erase_links(connection, rows, ids, of_scope)
         _delete(connection, rows, delete(schema.evidence).where(evidence.claim_id.in_(ids), *of_scope))
-        _erase_past(connection, rows, ids)
+        _erase_past(connection, rows, ids, by)
     for claim_id in found:
         _spell_again(connection, claim_id)
     note_erased(connection, found, erased_at)
@@ -105,17 +173,14 @@ def _erase_links(
         _delete(connection, rows, delete(schema.links).where(links.id.in_(some)))
 
 
-def _erase_past(connection: Connection, rows: dict[str, int], ids: Sequence[str]) -> None:
+def _erase_past(connection: Connection, rows: dict[str, int], ids: Sequence[str], by: Place | None) -> None:
     """Delete the versions of these claims' facts that are not current, and the facts that are withdrawn."""
     facts, versions = schema.facts, schema.fact_versions
     gone = (facts.c.claim_id.in_(ids), facts.c.reason == Reason.WITHDRAWN.value, not_(_IS_WORDLESS))
-    _delete(connection, rows, delete(facts).where(*gone))
+    _delete(connection, rows, delete(facts).where(*gone, *_told_by(ids, by)))
     current = select(facts.c.seq).where(facts.c.claim_id.in_(ids))
-    _delete(
-        connection,
-        rows,
-        delete(versions).where(versions.c.claim_id.in_(ids), not_(versions.c.seq.in_(current))),
-    )
+    past = (versions.c.claim_id.in_(ids), not_(versions.c.seq.in_(current)), *_by(versions.c, by))
+    _delete(connection, rows, delete(versions).where(*past))
 
 
 def _spell_again(connection: Connection, claim_id: str) -> None:

@@ -13,8 +13,8 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from agents.read_model import schema
+from agents.read_model.batch import statement_of
 from agents.read_model.errors import ReadModelError
-from agents.read_model.projection import statement_of
 from state.corrections import Decision, Invalidate, Relate, Supersede
 from state.instants import Instant
 from state.statements import Statement

@@ -79,6 +79,14 @@ STEPS: Final[Mapping[int, tuple[str, ...]]] = {
         "CREATE INDEX ix_fact_versions_cycle ON fact_versions (cycle, seq)",
         "CREATE TABLE erasures (claim_id {text} NOT NULL PRIMARY KEY, erased_at BIGINT NOT NULL)",
     ),
+    3: (
+        # What is to be forgotten, and what was.
+        'CREATE TABLE wishes (partition BIGINT NOT NULL, "offset" BIGINT NOT NULL, '
+        "correction_id {text} NOT NULL, scope {text} NOT NULL, namespace {text} NOT NULL, subject {text}, "
+        "observation_id {text}, source {text}, recorded_at BIGINT NOT NULL, is_done BOOLEAN NOT NULL, "
+        'PRIMARY KEY (partition, "offset"))',
+        "CREATE INDEX ix_wishes_correction ON wishes (correction_id)",
+    ),
 }  # fmt: skip
 NEWEST: Final = max(STEPS)
 assert sorted(STEPS) == list(range(1, NEWEST + 1))
@@ -144,8 +152,9 @@ def generation(connection: Connection) -> str:
 def empty(connection: Connection) -> None:
     """Delete every row, and begin another generation. What was forgotten stays known as forgotten."""
     for table in reversed(schema.metadata.sorted_tables):
-        if table not in (schema.meta, schema.erasures):
+        if table not in (schema.meta, schema.erasures, schema.wishes):
             connection.execute(table.delete())
+    connection.execute(delete(schema.wishes).where(schema.wishes.c.is_done.is_(False)))
     connection.execute(delete(schema.meta).where(schema.meta.c.name == _LOG))
     connection.execute(
         update(schema.meta).where(schema.meta.c.name == "generation").values(value=secrets.token_hex(4))

@@ -13,12 +13,12 @@ from sqlalchemy import ColumnElement, Connection, func, select
 
 from agents.claims import ClaimRead
 from agents.read_model import migrations, paging, schema
+from agents.read_model.batch import statement_of
 from agents.read_model.errors import ReadModelError
 from agents.read_model.facts import name_of
 from agents.read_model.heard import Name, retracted_by
 from agents.read_model.naming import find
 from agents.read_model.past import Folding, claim_then, is_incomplete
-from agents.read_model.projection import statement_of
 from agents.read_model.records import EvidenceRow, FactEvidence, FactVersion, Page
 from state.facts import About, build
 from state.instants import Instant, format_instant

@@ -235,6 +235,14 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A record of the internal topic, by its partition and its offset."""
+
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Erased:
     """How much was deleted, by table."""
 

@@ -230,3 +230,23 @@ erasures: Final = Table(
     _number("erased_at"),
 )
 """Claims whose text before an instant was forgotten: what is said of that past is incomplete."""
+
+wishes: Final = Table(
+    "wishes",
+    metadata,
+    _number("partition", primary_key=True),
+    _number("offset", primary_key=True),
+    _name("correction_id"),
+    _name("scope"),
+    _name("namespace"),
+    _name("subject", nullable=True),
+    _name("observation_id", nullable=True),
+    _name("source", nullable=True),
+    _number("recorded_at"),
+    Column("is_done", Boolean, nullable=False),
+    Index("ix_wishes_correction", "correction_id"),
+)
+"""Wishes to forget, by the place of their internal record, and whether these tables have fulfilled them.
+
+A subject is named only until then.
+"""

@@ -70,6 +70,9 @@ class CommandLine:
         arguments = [str(fields.pop("op"))]
         if arguments == ["link"]:
             arguments += [fields.pop("kind"), fields.pop("source")["id"]]
+        if "scope" in fields:
+            arguments.append(fields.pop("scope"))
+            fields = {"observation" if n == "observation_id" else n: value for n, value in fields.items()}
         if "observation_id" in fields:
             arguments.append(fields.pop("observation_id"))
         target = dict(fields.pop("target", {}))  # the caller keeps his own

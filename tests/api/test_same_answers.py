@@ -117,7 +117,7 @@ def test_an_assistant_finds_the_tools_with_what_they_take(served: Served) -> Non
 
     tools = {tool.name: tool for tool in Tools("--url", served.url).with_client(listed)}
 
-    assert sorted(tools) == ["correct", "facts", "history", "links", "unstable", "why"]
+    assert sorted(tools) == ["correct", "facts", "forgotten", "history", "links", "unstable", "why"]
     assert all(tool.description for tool in tools.values())
     for name, tool in tools.items():
         for parameter, schema in tool.input_schema["properties"].items():

@@ -131,6 +131,13 @@ def test_of_a_subject_with_a_thousand_observations_no_byte_is_left_in_any_file(w
     assert left(world, NAME, "Secretplan", "Secretdecided", "paper-Kim-3") == []
     assert left(world, "verbatim words 77 end") == []
     assert facts_of(world) == others
+    verified = CliRunner().invoke(
+        app, ["forget", "subject", NAME, "--verify", "--text", "Secretplan", "--data",
+              str(folder_of(world)), "--json"],
+    )  # fmt: skip
+    assert verified.exit_code == 0, verified.output
+    proof = json.loads(verified.stdout)["proof"]
+    assert (proof["clean"], proof["left"], proof["append_only"]) == (True, [], [])
 
 
 def test_what_is_said_of_a_forgotten_subject_later_begins_anew_and_is_newer_than_all_before(
