@@ -16,7 +16,7 @@ from sqlalchemy import Connection, and_, or_, select
 
 from agents.read_model import Folding, ReadModelError, applied_offsets, schema, wishes
 from agents.read_model.heard import Name
-from agents.read_model.paging import same
+from agents.read_model.paging import below, same
 from agents.read_model.past import claim_then, entering
 from state.corrections import REFUSALS, Decision, Forget, Invalidate, Refusal, Relate, Supersede
 from state.errors import BadInput, Refused
@@ -174,9 +174,9 @@ def found(connection: Connection, folding: Folding, correction_id: str) -> Field
     question = (
         select(schema.corrections)
         .where(
-            # The key of a retract is its id; other decisions are kept by theirs as what they are about.
+            # The key of a retract begins with its id; other decisions have theirs as what they are about.
             or_(
-                and_(columns.op == "retract", same(columns.correction_id, correction_id)),
+                and_(columns.op == "retract", below(columns.correction_id, correction_id)),
                 and_(columns.op != "retract", same(columns.target, correction_id)),
             )
         )

@@ -223,11 +223,11 @@ class Batch:
             "reason": retract.reason,
             "recorded_at": format_instant(at),
         }
+        taken_back = derive("retract", retract.namespace, retract.subject, retract.observation_id)
         self.corrections.append(
             {
-                "correction_id": derive(
-                    "retract", retract.namespace, retract.subject, retract.observation_id
-                ),
+                # Each record is a row: a later one may have been recorded earlier, and both were known since.
+                "correction_id": f"{taken_back}/{record.partition}/{record.offset}/{at}",
                 "op": "retract",
                 "namespace": retract.namespace,
                 "subject": retract.subject,

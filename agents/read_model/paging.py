@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Column, ColumnElement, false, literal, true, tuple_
+from sqlalchemy import Column, ColumnElement, and_, false, literal, true, tuple_
 
 from agents.read_model.errors import ReadModelError
 
@@ -80,6 +80,13 @@ def same(column: Column[str], value: str | None) -> ColumnElement[bool]:
     if value is None:
         return true()
     return column == value if storable(value) else false()
+
+
+def below(column: Column[str], name: str) -> ColumnElement[bool]:
+    """The condition that a key is this name, a slash, and whatever follows it."""
+    if not storable(name):
+        return false()
+    return and_(column > f"{name}/", column < f"{name}0")  # 0 comes right after the slash
 
 
 def storable(value: str | int) -> bool:

@@ -153,6 +153,33 @@ def test_what_was_known_is_what_a_replay_of_only_that_gives(
             assert answered(model, instant, 40) == replayed(history, sizes, instant, 40)
 
 
+def test_an_id_retracted_again_stays_retracted_since_the_first_time() -> None:
+    """The later record says that it was recorded earlier; a decision between the two is judged by the first."""
+    decision = {
+        "op": "supersede",
+        "correction_id": "c1",
+        "subject": "kim",
+        "predicate": "prefers",
+        "target": {"observation_ids": ["a"]},
+        "object": "Rome",
+        "valid_at": iso(2),
+        "reason": "because",
+    }
+    history = [
+        recorded(observe("Oslo", 2, id="a", subject="kim", predicate="prefers"), 2),
+        recorded(observe("Oslo", 3, id="b", subject="kim", predicate="prefers"), 3),
+        recorded(retract("a"), 19),
+        recorded(decision, 2),
+        recorded(retract("a"), 2),
+    ]
+    sizes = [1] * len(history)
+    with fresh() as world, sqlite() as model:
+        world.batches(history, sizes)
+        catch_up(model, world.host.store)
+        for number in (2, 3, 18, 19, 20):
+            assert answered(model, day(number), 40) == replayed(history, sizes, day(number), 40)
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(history=histories, sizes=batch_sizes)
 def test_what_is_known_now_is_what_the_log_says_by_either_way(
