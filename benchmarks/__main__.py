@@ -6,17 +6,38 @@ import argparse
 from types import ModuleType
 
 from agents.composition import collect_rarely
-from benchmarks import Options, birthplaces, drift, engine, kafka, noise, read_model, record
+from benchmarks import (
+    Options,
+    answers,
+    birthplaces,
+    dashboard,
+    drift,
+    engine,
+    invariance,
+    kafka,
+    meaning,
+    noise,
+    page,
+    read_model,
+    record,
+    triples,
+)
 
 BENCHMARKS: dict[str, ModuleType] = {
     "engine": engine,
+    "answers": answers,
+    "invariance": invariance,
     "birthplaces": birthplaces,
     "noise": noise,
+    "meaning": meaning,
     "kafka": kafka,
     "drift": drift,
     "read_model": read_model,
+    "triples": triples,
+    "dashboard": dashboard,
+    "page": page,
 }
-PARTS = (*engine.PARTS, *kafka.PARTS, *read_model.PARTS)
+PARTS = (*engine.PARTS, *answers.PARTS, *kafka.PARTS, *read_model.PARTS)
 
 
 def main() -> None:
@@ -30,7 +51,11 @@ def main() -> None:
         "--record", action="store_true", help="append the figures to benchmarks/results.jsonl"
     )
     parser.add_argument(
-        "--only", action="append", default=[], choices=PARTS, help="a part of engine or of kafka"
+        "--only",
+        action="append",
+        default=[],
+        choices=PARTS,
+        help="a part of engine, kafka, read_model or answers",
     )
     parser.add_argument("--profile", choices=engine.PROFILED, help="instead: where engine spends its time")
     given = parser.parse_args()

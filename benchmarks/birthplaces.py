@@ -12,7 +12,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from benchmarks import Options, missing, real_input
+from benchmarks import Options, competitors, missing, real_input
+from benchmarks.competitors import Heard
 from benchmarks.record import Figure, out, show
 from state.facts import About, as_text, build
 from state.identity import claim_id
@@ -84,8 +85,23 @@ def plain_majority(statements: Sequence[Statement]) -> str | None:
     return min(counts, key=lambda value: (-counts[value], value), default=None)
 
 
+def competing(competitor: competitors.Method) -> Method:
+    """What one of the competitors of `benchmarks answers` holds at the end; the file is one batch."""
+
+    def method(statements: Sequence[Statement]) -> str | None:
+        heard = [
+            Heard(n, 0, s.form, s.affirmed, s.effective_at, s.observed_at, s.valid_to)
+            for n, s in enumerate(statements)
+        ]
+        spelled = {s.form: as_text(s.spelling) for s in reversed(statements)}
+        return next((spelled[span.form] for span in competitor(heard) if span.hi is None), None)
+
+    return method
+
+
 METHODS: dict[str, Method] = {
     "the fold, single": folded(Predicate("born_in")),
     "plain majority": plain_majority,
     "change = never": folded(Predicate("born_in", change="never")),
+    **{name: competing(competitor) for name, competitor in competitors.METHODS.items()},
 }

@@ -12,6 +12,7 @@ import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 
 from rich.console import Console
@@ -87,7 +88,7 @@ def keep(figures: Sequence[Figure]) -> str:
 
     `modified` is true where the code differed from the commit: such a line is for one's own eyes.
     """
-    where = {**_commit(), "machine": machine()}
+    where = {**_commit(), "machine": machine(), "versions": versions()}
     with RESULTS.open("a", encoding="utf-8") as file:
         for figure in figures:
             line: dict[str, object] = {**where, "name": figure.name, "n": figure.n}
@@ -111,6 +112,11 @@ def machine() -> dict[str, object]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
     }
+
+
+def versions() -> dict[str, str]:
+    """Of factdrift and of the packages that decide what it answers."""
+    return {name: metadata.version(name) for name in ("factdrift", "msgspec", "numpy", "wordllama")}
 
 
 def _processor() -> str:

@@ -19,7 +19,7 @@ GUESTS = {
     "CHANGELOG.md": "CHANGELOG.md",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "examples/README.md": "examples/README.md",
-    "benchmarks/README.md": "benchmarks/README.md",
+    "benchmarks/README.md": "benchmarks/how.md",
     "tests/README.md": "tests/README.md",
 }
 """By the path within the repository: where each lies within the site."""

@@ -154,7 +154,7 @@ def test_what_was_known_is_what_a_replay_of_only_that_gives(
 
 
 def test_an_id_retracted_again_stays_retracted_since_the_first_time() -> None:
-    """The later record says that it was recorded earlier; a decision between the two is judged by the first."""
+    """The later record says it was recorded earlier; a decision between the two is judged by the first."""
     decision = {
         "op": "supersede",
         "correction_id": "c1",
