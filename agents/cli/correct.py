@@ -46,6 +46,9 @@ Value = Annotated[
 At = Annotated[str | None, typer.Option("--at", help="An instant at which that value holds.")]
 ValidAt = Annotated[str | None, typer.Option("--valid-at", help="From when on; by default from now on.")]
 DecidedAt = Annotated[str | None, typer.Option("--decided-at", help="When it was decided; by default now.")]
+Confidence = Annotated[
+    float | None, typer.Option("--confidence", help="How sure that is, from 0 to 1; by default 1.")
+]
 
 correct = typer.Typer(
     no_args_is_help=True, help="Correct what is believed. Every correction needs a reason, and is kept."
@@ -78,6 +81,7 @@ def supersede(
     at: At = None,
     valid_at: ValidAt = None,
     decided_at: DecidedAt = None,
+    confidence: Confidence = None,
     identity: Identity = None,
     data: Data = None,
     url: Url = None,
@@ -86,7 +90,7 @@ def supersede(
 ) -> None:
     """Close a fact, or an assertion, and put another value in its place."""
     fields = _decision("supersede", target, value, at, reason, subject, predicate, namespace, identity)
-    fields |= {"object": by, "valid_at": valid_at, "decided_at": decided_at}
+    fields |= {"object": by, "valid_at": valid_at, "decided_at": decided_at, "confidence": confidence}
     _send(fields, data, url, token_file, json=json)
 
 
@@ -101,6 +105,7 @@ def invalidate(
     at: At = None,
     valid_at: ValidAt = None,
     decided_at: DecidedAt = None,
+    confidence: Confidence = None,
     identity: Identity = None,
     data: Data = None,
     url: Url = None,
@@ -109,7 +114,7 @@ def invalidate(
 ) -> None:
     """Close a fact, or an assertion; nothing takes its place."""
     fields = _decision("invalidate", target, value, at, reason, subject, predicate, namespace, identity)
-    fields |= {"valid_at": valid_at, "decided_at": decided_at}
+    fields |= {"valid_at": valid_at, "decided_at": decided_at, "confidence": confidence}
     _send(fields, data, url, token_file, json=json)
 
 
@@ -123,6 +128,7 @@ def link(
     predicate: Said = None,
     namespace: Namespace = None,
     decided_at: DecidedAt = None,
+    confidence: Confidence = None,
     identity: Identity = None,
     data: Data = None,
     url: Url = None,
@@ -131,8 +137,7 @@ def link(
 ) -> None:
     """Say how two assertions of one claim relate; `confirms` and `refines` end a conflict of the two."""
     fields = _decision("link", target, None, None, reason, subject, predicate, namespace, identity)
-    fields |= {"kind": kind, "source": {"id": source}}
-    fields |= {"decided_at": decided_at}
+    fields |= {"kind": kind, "source": {"id": source}, "decided_at": decided_at, "confidence": confidence}
     _send(fields, data, url, token_file, json=json)
 
 

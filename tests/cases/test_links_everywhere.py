@@ -253,8 +253,6 @@ def test_l11_each_refusal_has_its_code_and_nothing_is_written(
     states = found.at(30)
     own = {"id": states["F1"]["assertion_id"]}
     fields = {**fields, **({"source": own} if fields.get("source") == "SELF" else {})}
-    if "confidence" in fields and isinstance(found.surface, CommandLine):
-        pytest.skip("the command line has no option for a confidence")
 
     assert found.correct(op, 4, **{"target": own, **fields}) == code
     assert found.at(30) == states
