@@ -115,13 +115,13 @@ def _write(file: Path, text: str) -> None:
 def _tell(found: Measured) -> None:
     for threshold in dict.fromkeys(t for t in (found.threshold, found.proposed) if t is not None):
         what = "set today" if threshold == found.threshold else "proposed"
-        out.print(
-            table(
-                f"{found.model.space} at {threshold:g} ({what})",
-                COLUMNS,
-                [_row(ours, bare) for ours, bare in found.rows(threshold)],
-            )
+        tallies = table(
+            f"{found.model.space} at {threshold:g} ({what})",
+            COLUMNS,
+            [_row(ours, bare) for ours, bare in found.rows(threshold)],
         )
+        tallies.columns[0].no_wrap = True  # in 80 columns it is the headings that give way
+        out.print(tallies)
         out.print()
         _tell_wrong(found, threshold)
     out.print(

@@ -18,9 +18,12 @@ from tests.parts.browser import Chromium, start_chromium
 TICK_S = "0.5"  # a service waits a minute for its next tick, and a test would with it
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Chromium]:
-    """A browser. Missing: a skip on a user's machine, a failure in CI."""
+    """A browser. Missing: a skip on a user's machine, a failure in CI.
+
+    Of one module, because a loop runs in this thread as long as it is there, and other tests run loops too.
+    """
     found = or_skip(start_chromium)
     yield found
     found.stop()
