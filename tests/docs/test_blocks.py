@@ -64,12 +64,14 @@ def test_the_embedded_part_works_in_an_empty_folder(page: Path, tmp_path: Path) 
 @pytest.mark.broker
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_whole_page_works_to_the_end(page: Path, tmp_path: Path, cluster: Cluster) -> None:
-    follow(page, tmp_path, parts=parts_of(page), cluster=cluster)
+def test_the_page_works_to_the_end_as_far_as_it_is_python(
+    page: Path, tmp_path: Path, cluster: Cluster
+) -> None:
+    follow(page, tmp_path, parts=frozenset({"kafka"}), cluster=cluster)
 
 
 @pytest.mark.long
-def test_the_tutorial_works_with_an_installation_of_its_own(tmp_path: Path, cluster: Cluster) -> None:
+def test_the_whole_tutorial_works_with_an_installation_of_its_own(tmp_path: Path, cluster: Cluster) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     checkout(folder / "factdrift")
