@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Protocol
@@ -26,12 +24,12 @@ from state.errors import FactdriftError
 from streams.embedded.store import FILE_NAME
 from streams.embedded.webhooks import EmbeddedWebhooks
 from streams.settings import BadSetting, Settings
+from streams.stderr_log import log_to_stderr
 from streams.webhook_config import Receiver, load
 from streams.webhook_delivery import Delivery
 
 log = structlog.get_logger()
 
-_NOISY: Final = ("aiokafka", "asyncio", "mode")
 AGAIN_S: Final = 5.0  # before webhooks beside an API are begun again
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -99,7 +97,7 @@ async def run(
 
     `health` is the address of `/healthz` and `/metrics`, or None.
     """
-    _set_up_logging(settings.log_level)
+    log_to_stderr(settings.log_level)
     metrics = WebhookMetrics()
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -116,15 +114,6 @@ async def run(
         if failed.done():
             await failed
         failed.cancel()
-
-
-def _set_up_logging(level: str) -> None:
-    logging.basicConfig(
-        level=level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    if level != "debug":
-        for name in _NOISY:
-            logging.getLogger(name).setLevel(logging.WARNING)
 
 
 # -- beside the API -------------------------------------------------------------------------

@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from state.prompts import Prompt
 from state.refinement import Outcome
+from streams.model_server import MAY_PASS, REASON_MAX, advice, said, wait_s
 
 if TYPE_CHECKING:
     import openai
 
 RESPONSE_BYTES_MAX: Final = 1024 * 1024  # an answer has some hundred tokens
-REASON_MAX: Final = 200  # characters of a server's own words that reach a log
-_AGAIN: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
-_ADVICE: Final = {
-    401: " Check FACTDRIFT_LLM_API_KEY.",
-    403: " Check FACTDRIFT_LLM_API_KEY.",
-    404: " Check FACTDRIFT_LLM_URL and FACTDRIFT_LLM_MODEL.",
-}
 
 
 class CallFailed(Exception):
@@ -115,15 +109,12 @@ class LanguageClient:
 
     def _refused(self, error: openai.APIStatusError) -> CallFailed:
         status = error.status_code
-        said = "".join(c if c.isprintable() else " " for c in error.message)[: 4 * REASON_MAX]
-        if self._api_key:
-            said = said.replace(self._api_key, "…")  # some servers repeat the key they refuse
-        written = error.response.headers.get("Retry-After", "")
+        words = said(error.message, self._api_key).rstrip(".")
         return CallFailed(
             Outcome.UNAVAILABLE,
-            f"{self.where} answered {status}: {said[:REASON_MAX].rstrip('.')}.{_ADVICE.get(status, '')}",
-            again=status in _AGAIN,
-            after_s=float(written) if written.isascii() and written.isdigit() else 0.0,
+            f"{self.where} answered {status}: {words}.{advice(status, 'FACTDRIFT_LLM')}",
+            again=status in MAY_PASS,
+            after_s=wait_s(error.response.headers.get("Retry-After")),
         )
 
     def _unreachable(self, error: Exception, *, again: bool) -> CallFailed:

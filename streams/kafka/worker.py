@@ -40,12 +40,12 @@ from streams.kafka.producer import Producer
 from streams.kafka.reset import with_newest_state
 from streams.kafka.store import memory_stores, rocks_stores
 from streams.settings import Settings
+from streams.stderr_log import log_to_stderr
 
 _log = logging.getLogger(__name__)
 STOP_S: Final = 60.0  # docker-compose.yml gives a container 75 s
 FAILED_STOP_S: Final = 10.0  # after a failure there is nothing to finish, only groups to leave
 EXIT_AT_ONCE: Final = 130  # as after an interrupt
-_NOISY: Final = ("faust", "mode", "aiokafka", "asyncio")  # what they say below a warning is about themselves
 
 
 def run_worker(
@@ -66,7 +66,7 @@ def run_worker(
     Prints `factdrift worker ready partitions=[…]` whenever it has been given partitions and their tables
     are restored. Raises FactdriftError with one sentence for a person when it had to stop by itself.
     """
-    _set_up_logging(settings.log_level)
+    log_to_stderr(settings.log_level)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_run(settings, intake, consolidation, cycles, drift, marks))
 
@@ -80,15 +80,6 @@ async def _run(
     marks: Sequence[Mark],
 ) -> None:
     await _Worker(await with_newest_state(settings), intake, consolidation, cycles, drift, marks).run()
-
-
-def _set_up_logging(level: str) -> None:
-    logging.basicConfig(
-        level=level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    if level != "debug":
-        for name in _NOISY:
-            logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class _Worker:

@@ -23,15 +23,14 @@ import aiohttp
 
 from state.similarity import ModelId, VectorsUnavailable, length
 from streams.background import BackgroundLoop
+from streams.model_server import MAY_PASS, REASON_MAX, advice, said, wait_s
 from streams.vectors.readable import readable, zero
 
 TRIES_MAX: Final = 3
 PAUSE_FIRST_S: Final = 0.5  # before the second try; doubled before each further one, and jittered
 AT_ONCE_MAX: Final = 4  # requests under way for one batch
 ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024  # 64 texts of 3,072 dimensions as JSON take about 5 MB
-MESSAGE_MAX: Final = 200  # characters of a server's own words that reach a log
 _NO_OTHER: Final = aiohttp.ClientTimeout(total=None)  # the deadline of the whole batch bounds all of it
-_AGAIN: Final = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +154,11 @@ class EndpointVectors:
         return bytes(found)
 
     def _refused(self, status: int, raw: bytes, retry_after: str | None) -> _Failed:
-        said = raw[: 4 * MESSAGE_MAX].decode("utf-8", "replace")
-        said = "".join(c if c.isprintable() else " " for c in said)[:MESSAGE_MAX]
-        if self._endpoint.api_key:
-            said = said.replace(self._endpoint.api_key, "…")  # some servers repeat the key they refuse
-        advice = {
-            401: " Check FACTDRIFT_VECTORS_API_KEY.",
-            403: " Check FACTDRIFT_VECTORS_API_KEY.",
-            404: " Check FACTDRIFT_VECTORS_URL and FACTDRIFT_VECTORS_MODEL.",
-        }.get(status, "")
-        after_s = float(retry_after) if retry_after is not None and retry_after.isdigit() else 0.0
-        again = status in _AGAIN and after_s < self._endpoint.timeout_s
-        return _Failed(f"{self._where} answered {status}: {said}.{advice}", again=again, after_s=after_s)
+        words = said(raw[: 4 * REASON_MAX].decode("utf-8", "replace"), self._endpoint.api_key)
+        after_s = wait_s(retry_after)
+        again = status in MAY_PASS and after_s < self._endpoint.timeout_s
+        told = f"{self._where} answered {status}: {words}.{advice(status, 'FACTDRIFT_VECTORS')}"
+        return _Failed(told, again=again, after_s=after_s)
 
     def _vectors(self, raw: bytes, n_texts: int) -> Iterator[bytes]:
         """The vectors in an answer, in the order of the texts; all of them are well formed."""
@@ -212,4 +204,4 @@ class _Failed(Exception):
 
 
 def _reason(error: BaseException) -> str:
-    return f"{type(error).__name__} {error}".strip()[:MESSAGE_MAX]
+    return f"{type(error).__name__} {error}".strip()[:REASON_MAX]

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from tests.api.served import Served, said
+from tests.parts.processes import wait_until
 
 Fields = dict[str, Any]
 
@@ -73,6 +74,10 @@ class Sender:
             return  # who was to answer is dead
         assert answer.status_code in (200, 202), answer.text
         self.outcomes.append(str(answer.json()["outcome"]))
+
+    def wait_for(self, n: int) -> None:
+        """Wait until so many were answered."""
+        wait_until(lambda: len(self.outcomes) >= n, timeout_s=120, what="answers to come in")
 
     def wait(self) -> list[str]:
         """All outcomes, once everything was answered, or nobody is there to answer."""

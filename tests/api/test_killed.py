@@ -12,7 +12,6 @@ from agents.replay import events
 from streams.embedded import EmbeddedStore
 from tests.api import once
 from tests.api.served import Served
-from tests.parts.processes import wait_until
 
 Serve = Callable[..., Served]
 SEED = 4711
@@ -35,11 +34,7 @@ def test_corrections_sent_while_the_service_is_killed_are_applied_once(serve: Se
         n_answered = chance.randrange(1, len(commands) - 4)
 
         sender = once.Sender(served, commands)
-        wait_until(
-            lambda sender=sender, n=n_answered: len(sender.outcomes) >= n,
-            timeout_s=120,
-            what="answers to come in",
-        )
+        sender.wait_for(n_answered)
         served.kill()
         cut_off = len(sender.wait())
         served.start()

@@ -118,11 +118,7 @@ def test_corrections_sent_while_workers_are_killed_at_any_moment_are_applied_onc
             n_answered = chance.randrange(1, len(commands))
 
             sender = once.Sender(served, commands)
-            wait_until(
-                lambda sender=sender, n=n_answered: len(sender.outcomes) >= n,
-                timeout_s=120,
-                what="answers to come in",
-            )
+            sender.wait_for(n_answered)
             worker.kill()
             assert len(sender.wait()) == len(commands)
             worker = found.start_worker()
