@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import GroupCoordinatorNotAvailableError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import TopicAlreadyExistsError, for_code
 
 from streams.kafka.connection import client_options, reach, translated
 from streams.kafka.deadline import Deadline
@@ -30,6 +30,7 @@ from streams.kafka.naming import (
     single_changelog_name,
     topic_name,
 )
+from streams.kafka.offsets import committed_offsets
 from streams.settings import KafkaSettings, Settings
 from streams.topics import DAY_MS, KEPT_FOR_EVER, TOPICS, Topic, TopicSpec
 
@@ -249,10 +250,7 @@ async def _problems(
 
 async def _lost_changelogs(kafka: KafkaSettings, admin: AIOKafkaAdminClient) -> set[str]:
     """The changelogs, present or not, that must hold something, because the group has committed."""
-    try:
-        committed = await admin.list_consumer_group_offsets(group_name(kafka))
-    except GroupCoordinatorNotAvailableError:  # no group has ever committed on this cluster
-        return set()
+    committed = await committed_offsets(admin, kafka, group_name(kafka))
     if all(held.offset <= 0 for held in committed.values()):
         return set()
     return {changelog_name(kafka, table) for held in committed.values() for table in read_note(held.metadata)}

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from streams.host import Mark
 from streams.kafka.admin import admin_client
 from streams.kafka.connection import client_options, translated
 from streams.kafka.errors import ChangelogLost
 from streams.kafka.naming import RESET, changelog_name, group_name, read_marks, read_note, topic_name
+from streams.kafka.offsets import committed_offsets
 from streams.settings import KafkaSettings
 from streams.topics import Topic
 
@@ -40,10 +40,7 @@ async def committed(kafka: KafkaSettings, partitions: Iterable[int] | None = Non
     source = topic_name(kafka, Topic.BY_CLAIM)
     wanted = None if partitions is None else set(partitions)
     async with admin_client(kafka) as admin:
-        try:
-            found = await admin.list_consumer_group_offsets(group_name(kafka))
-        except GroupCoordinatorNotAvailableError:  # no group has ever committed on this cluster
-            return {}
+        found = await committed_offsets(admin, kafka, group_name(kafka))
     return {
         tp.partition: Commit(held.offset, held.metadata)
         for tp, held in found.items()

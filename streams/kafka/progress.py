@@ -9,6 +9,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from streams.kafka.admin import admin_client
 from streams.kafka.connection import client_options
 from streams.kafka.naming import group_name, intake_group_name, newest_state, topic_name
+from streams.kafka.offsets import committed_offsets
 from streams.settings import Settings
 from streams.topics import Topic
 
@@ -49,7 +50,7 @@ async def progress(settings: Settings) -> list[Progress]:
         try:
             await consumer.start()
             for group, names in read_by.items():
-                committed = await admin.list_consumer_group_offsets(group)
+                committed = await committed_offsets(admin, kafka, group)
                 offsets = {(tp.topic, tp.partition): held.offset for tp, held in committed.items()}
                 found.extend(
                     Progress(

@@ -29,6 +29,7 @@ from streams.kafka.naming import (
     present_states,
     topic_name,
 )
+from streams.kafka.offsets import committed_offsets
 from streams.settings import KafkaSettings, Settings
 from streams.topics import Topic
 
@@ -147,8 +148,8 @@ async def _commit_starts(
 
 async def _behind(admin: AIOKafkaAdminClient, new: KafkaSettings, old: KafkaSettings) -> int:
     """How many batches of the log the old state has done and the new one has not."""
-    done = await admin.list_consumer_group_offsets(group_name(new))
-    was = await admin.list_consumer_group_offsets(group_name(old))
+    done = await committed_offsets(admin, new, group_name(new))
+    was = await committed_offsets(admin, old, group_name(old))
     return sum(max(0, held.offset - max(0, done[tp].offset if tp in done else 0)) for tp, held in was.items())
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.structs import BrokerMetadata
 from faust.transport.drivers.aiokafka import Consumer
 from faust.types import TP
@@ -25,6 +24,7 @@ from streams.kafka.admin import admin_client
 from streams.kafka.connection import client_options
 from streams.kafka.consumer import OrderedConsumer
 from streams.kafka.deadline import Deadline
+from streams.kafka.offsets import committed_offsets
 from streams.kafka.producer import Producer
 from streams.kafka.tables import stamp
 from streams.settings import KafkaSettings
@@ -363,10 +363,7 @@ def committed(found: Cluster) -> int:
 
     async def ask() -> int:
         async with admin_client(found.kafka) as admin:
-            try:
-                held = await admin.list_consumer_group_offsets(group_name(found.kafka))
-            except GroupCoordinatorNotAvailableError:  # no group has ever committed on this broker
-                return 0
+            held = await committed_offsets(admin, found.kafka, group_name(found.kafka))
         source = topic_name(found.kafka, Topic.BY_CLAIM)
         return sum(max(0, at.offset) for tp, at in held.items() if tp.topic == source)
 
