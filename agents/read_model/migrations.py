@@ -87,6 +87,11 @@ STEPS: Final[Mapping[int, tuple[str, ...]]] = {
         'PRIMARY KEY (partition, "offset"))',
         "CREATE INDEX ix_wishes_correction ON wishes (correction_id)",
     ),
+    4: (
+        # The few contested facts among the many.
+        "CREATE INDEX ix_facts_contested ON facts (namespace, subject, predicate, lo, fact_id) "
+        "WHERE contested = {true}",
+    ),
 }  # fmt: skip
 NEWEST: Final = max(STEPS)
 assert sorted(STEPS) == list(range(1, NEWEST + 1))
@@ -94,8 +99,8 @@ assert sorted(STEPS) == list(range(1, NEWEST + 1))
 _UNFINISHED: Final = "rebuild"
 _LOG: Final = "log"
 _TYPES: Final = {
-    "sqlite": {"text": "TEXT", "blob": "BLOB"},
-    "postgresql": {"text": 'TEXT COLLATE "C"', "blob": "BYTEA"},
+    "sqlite": {"text": "TEXT", "blob": "BLOB", "true": "1"},
+    "postgresql": {"text": 'TEXT COLLATE "C"', "blob": "BYTEA", "true": "true"},
 }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, LargeBinary, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, LargeBinary, MetaData, Table, Text, true
 from sqlalchemy.dialects import postgresql
 
 from state.instants import INSTANT_END, INSTANT_MIN
@@ -167,6 +167,13 @@ facts: Final = Table(
 `subject` and `predicate` are normal forms. `shown_form` is that of the spelling shown, where it is not the
 fact's own.
 """
+_CONTESTED: Final = facts.c.contested == true()
+Index(
+    "ix_facts_contested",
+    *(facts.c[name] for name in ("namespace", "subject", "predicate", "lo", "fact_id")),
+    sqlite_where=_CONTESTED,
+    postgresql_where=_CONTESTED,
+)
 
 
 def _documents(name: str, *columns: Column[str] | Column[int] | Index) -> Table:

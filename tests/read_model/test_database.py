@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import URL, Column, Inspector, MetaData, Table, Text, create_engine, inspect, text
+from sqlalchemy import URL, Column, Inspector, MetaData, Table, Text, create_engine, event, inspect, text
 from sqlalchemy.types import BigInteger, Boolean, LargeBinary
 
-from agents.read_model import ReadModelError, migrations, open_url, schema
+from agents.read_model import FactFilter, ReadModelError, facts, folding_of, migrations, open_url, schema
 from agents.read_model.database import ReadModel, url_of
+from state.facts import State
+from state.instants import Instant
 from streams.settings import Settings
 
 KINDS = {"TEXT": Text, "BIGINT": BigInteger, "BLOB": LargeBinary, "BYTEA": LargeBinary, "BOOLEAN": Boolean}
@@ -154,3 +157,20 @@ def test_sqlite_overwrites_what_is_deleted(tmp_path: Path) -> None:
     url = URL.create("sqlite", database=str(tmp_path / "read-model.sqlite"))
     with contextlib.closing(open_url(url)) as model, model.reading() as connection:
         assert connection.execute(text("PRAGMA secure_delete")).scalar() == 1
+
+
+def test_contested_facts_are_found_without_reading_the_others(tmp_path: Path) -> None:
+    folding = folding_of(Settings(_env_file=None))
+    asked: list[tuple[str, Any]] = []
+    with (
+        contextlib.closing(open_url(URL.create("sqlite", database=str(tmp_path / "x.sqlite")))) as model,
+        model.reading() as connection,
+    ):
+        event.listen(connection, "before_cursor_execute", lambda *call: asked.append((call[2], call[3])))
+        facts(connection, folding, FactFilter(state=State.CONTESTED), now=Instant(0))
+        statement, values = next((s, v) for s, v in asked if "facts" in s)
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+
+    steps = [row[3] for row in plan]
+    assert any("ix_facts_contested" in step for step in steps), steps
+    assert not any("TEMP B-TREE" in step for step in steps), steps
