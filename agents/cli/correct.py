@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from agents.cli.output import Json, err, for_programs, out, table, write_json
+from agents.cli.output import Json, err, for_programs, listed, out, table, write_json
 from state.errors import Refused
 from state.facts import as_text
 from streams.settings import Settings
@@ -285,7 +285,7 @@ def links(
         rows = [
             tuple(item.get(column, item.get(_ALSO.get(column, ""))) for column in columns) for item in items
         ]
-        out.print(table(f"{len(rows)} links", columns, rows))
+        out.print(listed("link", columns, rows))
     if answer.get("next"):
         err.print(Text("There is more: raise --limit, or ask for less."), style="yellow")
     if not items:
@@ -309,4 +309,4 @@ def _tell_assertions(items: list[dict[str, Any]]) -> None:
         for item in items
     ]
     columns = ("value", "document", "from", "until", "state", "why", "assertion")
-    out.print(table(f"{len(rows)} assertions", columns, rows))
+    out.print(listed("assertion", columns, rows))

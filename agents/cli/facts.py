@@ -15,7 +15,7 @@ import msgspec
 import typer
 from rich.text import Text
 
-from agents.cli.output import Json, err, for_programs, out, table, write_json
+from agents.cli.output import Json, err, for_programs, listed, out, write_json
 from agents.composition import wall_clock
 from agents.logs import EmbeddedLog, open_log
 from agents.replay import now_of
@@ -302,7 +302,7 @@ def _facts_table(found: list[Fields]) -> None:
         for fact in found
     ]
     columns = ("subject", "predicate", "value", "from", "until", "state", "why", "for", "against")
-    out.print(table(f"{len(rows)} facts", columns, rows))
+    out.print(listed("fact", columns, rows))
 
 
 def _history_table(found: list[Fields]) -> None:
@@ -324,7 +324,7 @@ def _history_table(found: list[Fields]) -> None:
     columns = (
         "recorded", "predicate", "value", "version", "what", "from", "until", "for", "against", "votes"
     )  # fmt: skip
-    out.print(table(f"{len(rows)} versions", columns, rows))
+    out.print(listed("version", columns, rows))
 
 
 def _bound(fields: Fields, side: str, unknown: str) -> str:

@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from agents import composition
-from agents.cli.output import Json, bytes_progress, err, for_programs, out, table, write_json
+from agents.cli.output import Json, bytes_progress, err, for_programs, listed, out, table, write_json
 from agents.cli.replay import opened
 from agents.logs import Log, open_log
 from state.names import normalise, normalise_predicate
@@ -163,7 +163,7 @@ def dlq_list(data: Data = None, code: Code = None, json: Json = False) -> None:
             write_json(letter)
         return
     rows = [(d["dead_letter_id"], d["code"], d["message"], d["recorded_at"]) for d in letters]
-    out.print(table(f"{len(rows)} dead letters", ("id", "code", "why", "recorded"), rows))
+    out.print(listed("dead letter", ("id", "code", "why", "recorded"), rows))
 
 
 @dlq.command("show")

@@ -47,6 +47,13 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
     return made
 
 
+def listed(what: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    """A plain table under the number of its rows; `what` is the singular: "1 fact", "2 dead letters"."""
+    first, _, rest = what.partition(" of ")
+    many = f"{first}s{' of ' if rest else ''}{rest}"
+    return table(f"{len(rows)} {what if len(rows) == 1 else many}", columns, rows)
+
+
 def bytes_progress() -> Progress:
     """A progress bar over bytes on standard error; silent where that is no terminal."""
     return Progress(

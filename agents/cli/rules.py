@@ -9,7 +9,7 @@ import typer
 from agents import auditing
 from agents.audit_wire import rule_fields
 from agents.cli.logs import Data, opened_log
-from agents.cli.output import Json, for_programs, out, table, write_json
+from agents.cli.output import Json, for_programs, listed, out, table, write_json
 from agents.logs import Log
 from state.errors import BadInput, FactdriftError
 from state.patterns import parse, shown
@@ -56,7 +56,7 @@ def list_(
         for rule in found
     ]
     columns = ("rule", "namespace", "standing", "confidence", "missed cycles", "when")
-    out.print(table(f"{len(rows)} rules", columns, rows))
+    out.print(listed("rule", columns, rows))
 
 
 @rules.command("show")

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from agents.cli.logs import opened_log
-from agents.cli.output import Json, for_programs, out, table, write_json
+from agents.cli.output import Json, for_programs, listed, out, table, write_json
 from streams.settings import Settings
 
 Data = Annotated[
@@ -64,7 +64,7 @@ def check(config: Config = None, json: Json = False) -> None:
             write_json({"webhook": one.name, "topics": sorted(one.wanted.topics), "secrets": len(one.keys)})
         return
     rows = [(one.name, ", ".join(sorted(one.wanted.topics)), len(one.keys)) for one in found]
-    out.print(table(f"{len(rows)} webhooks", ("webhook", "topics", "secrets"), rows))
+    out.print(listed("webhook", ("webhook", "topics", "secrets"), rows))
 
 
 @typer_app.command("secret")
@@ -91,7 +91,7 @@ def list_letters(data: Data = None, webhook: Webhook = None, json: Json = False)
         for one in found
     ]
     columns = ("id", "webhook", "code", "why", "topic", "event")
-    out.print(table(f"{len(rows)} dead letters of webhooks", columns, rows))
+    out.print(listed("dead letter of webhooks", columns, rows))
 
 
 @typer_app.command("replay")
