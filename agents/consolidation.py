@@ -19,6 +19,8 @@ from agents.deciding import decide, origin_of
 from agents.following import Folded, Follower, Lost, Touched
 from agents.forgetting import FORGOTTEN_TABLE
 from agents.refined_once import is_elsewhere
+from agents.traces import Traces
+from agents.trust_snapshots import Trusting
 from state import stored_claim as claims
 from state.claim import Duplicate, LiveClaim, Outcome
 from state.corrections import Forget, Invalidate, Relate, Supersede
@@ -86,7 +88,9 @@ class LiveClaims:
     """Claims kept in use between batches, so that a busy one is not read anew for each.
 
     A claim is used again only if what is stored is byte for byte what it stored last: whatever else may
-    have happened to the store (a rolled-back batch, another process), it is then read again.
+    have happened to the store (a rolled-back batch, another process), it is then read again. A new claim is
+    read once before it is kept: most are never spoken of again, and to hold thousands of those costs more, in
+    memory and in the collector's passes over it, than to read the others once.
     """
 
     def __init__(self) -> None:
@@ -98,7 +102,9 @@ class LiveClaims:
         return held[1] if held is not None and held[0] == stored else None
 
     def keep(self, table_key: bytes, stored: bytes, live: LiveClaim) -> None:
-        """Keep a claim that stored this; the one used longest ago makes room."""
+        """Keep a claim that stored this, unless it is new; the one used longest ago makes room."""
+        if live.is_new:
+            return
         self._held[table_key] = (stored, live)
         if len(self._held) > LIVE_MAX:
             self._held.popitem(last=False)
@@ -113,26 +119,29 @@ def consolidation(
     predicate_of: Callable[[str], Predicate],
     policy: Policy,
     vectors: Vectors | None = None,
+    trusting: Trusting | None = None,
     followers: Sequence[Follower] = (),
     early: Sequence[str] = (),
 ) -> Agent:
     """The consolidation agent, with the registry of predicates and the policy that it folds by.
 
-    `vectors` say which texts mean the same; without them only equal normal forms do. `followers` take in
+    `vectors` say which texts mean the same; without them only equal normal forms do. `trusting` says what the
+    votes of sources weigh where values never change; without it all weigh the same. `followers` take in
     each record after its facts are folded, in their order; `early` are those of their tables that are
     durable before all others.
     """
     held = LiveClaims()
+    traces = Traces()
 
     def apply(state: State, records: Sequence[Record]) -> Effects:
         effects = Effects()
-        tables = _Overlay(state, held, predicate_of, policy, vectors)
+        tables = _Overlay(state, held, predicate_of, policy, vectors, trusting)
         for record in records:
             folded = _consolidate(tables, record)
             for follower in followers:
                 found = follower.follow(tables.kept, folded)
                 folded = replace(folded, outputs=[*folded.outputs, *found]) if found else folded
-            effects.outputs.extend(folded.outputs)
+            effects.outputs.extend(traces.stamped(folded))
             effects.reclaim = effects.reclaim or folded.reclaims
             if folded.moved != folded.clock:
                 tables.kept.put(CLOCK_TABLE, CLOCK_KEY, _encode_clock(folded.moved))
@@ -169,6 +178,7 @@ class _Overlay:
         predicate_of: Callable[[str], Predicate],
         policy: Policy,
         vectors: Vectors | None,
+        trusting: Trusting | None = None,
     ) -> None:
         self._state = state
         self.kept = Tables(state)
@@ -176,6 +186,7 @@ class _Overlay:
         self.predicate_of = predicate_of
         self.policy = policy
         self.vectors = vectors
+        self.trusting = trusting
         self.claims: dict[bytes, LiveClaim | None] = {}
         self.shelf = Shelf(lambda piece: state.get(PIECES_TABLE, piece))
         self.subjects: dict[bytes, Subject] = {}
@@ -306,6 +317,8 @@ def _consolidate(tables: _Overlay, record: Record) -> Folded:
             outputs.extend(letters)
         if live is None:
             continue
+        if tables.trusting is not None:
+            live.fold_by(tables.trusting.policy_of(tables.kept.get, live.claim, live.predicate))
         open_claims.append((table_key, live, arrivals))
     embedded = _embed(tables, open_claims)
     touched = []
@@ -318,7 +331,7 @@ def _consolidate(tables: _Overlay, record: Record) -> Folded:
         )  # fmt: skip
         if outcome.changed:
             tables.dirty_claims.add(table_key)
-        outputs.extend(_outputs(live.claim, outcome, arrivals, record, tables.policy, clock))
+        outputs.extend(_outputs(live.claim, outcome, arrivals, record, live.policy, clock))
         if arrivals.forgets is not None and isinstance(wish, Forget):
             left, claim_id = forgetting.facts_left(live), live.claim.claim
             outputs.extend(forgetting.fact_tombstones(tables, claim_id, left, record.partition))
@@ -453,6 +466,7 @@ def _outputs(
     outputs: list[Output] = []
     record_key = subject_key(claim.namespace, claim.subject)
     bodies: dict[str, dict[str, object]] = {}
+    latest: dict[str, bytes] = {}
     for told in outcome.changes:
         change = told if arrivals.forgets is None else forgetting.without_words(told, claim)
         body = bodies.get(change.fact.fact_id)
@@ -467,12 +481,13 @@ def _outputs(
                 degraded=bool(claim.forms.degraded),
             )
         body["version"] = change.version
-        event = fact_event(change, body, position=record.position)
+        latest[change.fact.fact_id] = written = to_json(body)
+        event = fact_event(change, written, position=record.position)
         outputs.append(Output(Topic(change.kind.value), record_key, event, record.partition))
     for fact_id, body in bodies.items():
         if arrivals.forgets is not None and body["reason"] == Reason.WITHDRAWN:
             continue  # nothing of it is kept (`forgetting.fact_tombstones`)
-        outputs.append(Output(Topic.FACTS, key(fact_id), to_json(body), record.partition))
+        outputs.append(Output(Topic.FACTS, key(fact_id), latest[fact_id], record.partition))
     outputs.extend(
         _duplicate_letter(claim, duplicate, arrivals, record, number)
         for number, duplicate in enumerate(outcome.duplicates)

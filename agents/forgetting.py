@@ -31,7 +31,7 @@ from streams.codec import Batch
 from streams.host import Output, Record, Tables
 from streams.keys import Partition, key, subject_key
 from streams.topics import Topic
-from streams.wire import fact_event, fact_fields
+from streams.wire import fact_event, fact_fields, to_json
 
 FORGOTTEN_TABLE: Final = "forgotten"
 """Subjects that were forgotten, by a hash of their name. Durable before all other tables of a forget."""
@@ -234,7 +234,7 @@ def _event(change: Change, record: Record, clock: Clock, policy_version: str) ->
         model=None,
         degraded=False,
     )
-    event = fact_event(change, body, position=record.position)
+    event = fact_event(change, to_json(body), position=record.position)
     # A key with the subject's name would be its last trace, and kept the longest.
     return Output(Topic.FACT_INVALIDATED, subject_key(change.fact.namespace, ""), event, record.partition)
 

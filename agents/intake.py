@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -21,12 +21,16 @@ from state.errors import BadInput
 from state.forgotten import Redacted, Sweep, sweep_of
 from state.instants import INSTANT_MAX, Instant
 from state.observations import Observation, Retract, Usable
+from state.traceparent import packed
 from state.validation import RECORD_BYTES_MAX, read
 from streams.codec import encode_entry, join_entries
 from streams.host import Agent, Effects, Output, Record, State, Write
 from streams.keys import Partition, partition_of, subject_key
 from streams.topics import Topic
 from streams.wire import dead_letter
+
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
 
 IDS_TABLE: Final = "observation-ids"
 CLOCK_TABLE: Final = "clock"
@@ -87,13 +91,17 @@ def intake(
                 for target in targets:
                     entry = encode_entry(record.topic.value, record.partition, record.offset, target)
                     for partition in _partitions_of(target, state.n_partitions):
-                        by_partition.setdefault(partition, []).append((entry, isinstance(target, _ALONE)))
+                        parts = by_partition.setdefault(partition, [])
+                        parts.append((entry, isinstance(target, _ALONE), record.trace))
             except BadInput as bad:
                 letter = dead_letter(record, bad.code, bad.message)
-                effects.outputs.append(Output(Topic.DEAD_LETTERS, record.key, letter))
-        for partition, entries in sorted(by_partition.items()):
-            for batch in _cut(entries, batch_bytes_max):
-                effects.outputs.append(Output(Topic.BY_CLAIM, None, join_entries(batch), partition))
+                effects.outputs.append(Output(Topic.DEAD_LETTERS, record.key, letter, trace=record.trace))
+        is_traced = any(record.trace is not None for record in records)
+        for partition, parts in sorted(by_partition.items()):
+            for batch in _cut(parts, batch_bytes_max):
+                value = join_entries([entry for entry, _, _ in batch])
+                trace = packed([header for _, _, header in batch]) if is_traced else None
+                effects.outputs.append(Output(Topic.BY_CLAIM, None, value, partition, trace))
         if index is not None:
             effects.writes.extend(index.writes())
         return effects
@@ -104,7 +112,16 @@ def intake(
         ((IDS_TABLE, CLOCK_TABLE, ANSWERS_TABLE),) if keeps_index else (),
         apply,
         may_wait=refiner is not None,
+        collectors=_numbers_of(refiner),
     )
+
+
+def _numbers_of(refiner: Refiner | None) -> tuple[Collector, ...]:
+    if refiner is None:
+        return ()
+    from agents.refining_metrics import RefinerNumbers  # commands that ask no model need not load it
+
+    return (RefinerNumbers(refiner),)
 
 
 def _judged(record: Record, bytes_max: int) -> Usable | BadInput:
@@ -142,15 +159,20 @@ def _refined(
     return found
 
 
-_Part = tuple[bytes, bool]
-"""An encoded entry, and whether it needs an internal record of its own."""
+_Part = tuple[bytes, bool, bytes | None]
+"""An encoded entry, whether it needs an internal record of its own, and its traceparent."""
 
 _ALONE: Final = (Supersede, Invalidate, Relate, Forget, Sweep)
 """What is judged by what its claim holds, so everything that came before must be in the claim by then."""
 
 
+_ONLY: Final = (Partition(0),)
+
+
 def _partitions_of(usable: Usable, n_partitions: int) -> Sequence[Partition]:
     """Where a record belongs. A source may have spoken about anything, so all must forget it."""
+    if n_partitions == 1 and isinstance(usable, Observation):
+        return _ONLY
     if isinstance(usable, Forget | Sweep) and usable.subject is None:
         return [Partition(number) for number in range(n_partitions)]
     return [partition_of(_subject_of(usable), n_partitions)]
@@ -166,16 +188,20 @@ def _subject_of(usable: Usable) -> bytes:
     return subject_key(usable.namespace, usable.subject)
 
 
-def _cut(parts: Sequence[_Part], bytes_max: int) -> list[list[bytes]]:
-    """Batches of at most `bytes_max` bytes; an entry that is larger alone is a batch of its own."""
-    batches: list[list[bytes]] = []
+def _cut(parts: Sequence[_Part], bytes_max: int) -> list[list[_Part]]:
+    """Batches of at most `bytes_max` bytes; an entry that is larger alone is a batch of its own.
+
+    Traceparents do not count: batches are cut, and events named, as they would be without.
+    """
+    batches: list[list[_Part]] = []
     size = 0
     closed = True
-    for entry, alone in parts:
+    for part in parts:
+        entry, alone, _ = part
         if closed or alone or size + len(entry) > bytes_max:
             batches.append([])
             size = 0
-        batches[-1].append(entry)
+        batches[-1].append(part)
         size += len(entry)
         closed = alone
     return batches

@@ -198,8 +198,8 @@ def _row_key(claim: ClaimId) -> bytes:
 def _n_votes(touched: Touched) -> int:
     """How many voices the facts of a claim have for and against them: at least as many as there are."""
     facts = [p.fact for strand in touched.claim.strands.values() for p in strand.live.values()]
-    closed = [p.fact for strand in touched.claim.strands.values() for _, _, p in strand.closed]
-    return max(sum(fact.support + fact.dissent for fact in facts), len(facts) + len(closed))
+    n_closed = sum(len(strand.closed) for strand in touched.claim.strands.values())
+    return max(sum(fact.support + fact.dissent for fact in facts), len(facts) + n_closed)
 
 
 def _arrivals(folded: Folded, touched: Touched) -> list[Arrival]:

@@ -88,21 +88,8 @@ def diff(
     seen: set[FactId] = set()
     for fact in facts:
         seen.add(fact.fact_id)
-        known = published.get(fact.fact_id)
-        version = known.version if known is not None else 0
-        scheduled = is_scheduled(fact, horizon)
-        kinds = _kinds(known.fact if known is not None else None, fact, horizon)
-        if known is not None and known.is_scheduled and not scheduled and fact.reason is not None:
-            # What was announced has come, although nothing else may have changed.
-            ending = _ending(fact, horizon)
-            kinds += [] if ending in kinds else [ending]
-        if known is not None and known.is_compared_anew and not kinds:
-            kinds = [(Kind.REVISED, Revision.RECLUSTERED)]
-        for kind, revision in kinds:
-            version += 1
-            changes.append(Change(kind, revision, fact, version))
-        if kinds or known is None:
-            after[fact.fact_id] = Published(fact, version, scheduled)
+        after[fact.fact_id], told = changes_of(published.get(fact.fact_id), fact, horizon=horizon)
+        changes += told
     for fact_id, known in published.items():
         if fact_id not in seen and known.fact.reason != Reason.WITHDRAWN:
             gone = Published(withdrawn(known.fact), known.version + 1)
@@ -111,15 +98,36 @@ def diff(
     return after, changes
 
 
+def changes_of(known: Published | None, fact: Fact, *, horizon: Instant) -> tuple[Published, list[Change]]:
+    """The same for one fact that is there now: `known` is what was published of it, None for nothing."""
+    scheduled = is_scheduled(fact, horizon)
+    if known is None:
+        version, kinds = 0, _first_kinds(fact, horizon)
+    else:
+        version, kinds = known.version, _kinds(known.fact, fact, horizon)
+        if known.is_scheduled and not scheduled and fact.reason is not None:
+            # What was announced has come, although nothing else may have changed.
+            ending = _ending(fact, horizon)
+            kinds += [] if ending in kinds else [ending]
+        if not kinds:
+            if not known.is_compared_anew:
+                return known, []
+            kinds = [(Kind.REVISED, Revision.RECLUSTERED)]
+    changes = [Change(kind, revision, fact, version + n) for n, (kind, revision) in enumerate(kinds, 1)]
+    return Published(fact, version + len(changes), scheduled), changes
+
+
 def is_scheduled(fact: Fact, horizon: Instant) -> bool:
     """Whether the end of a fact is known and still to come."""
     return fact.hi is not None and fact.hi > horizon
 
 
-def _kinds(old: Fact | None, new: Fact, horizon: Instant) -> list[tuple[Kind, str]]:
+def _first_kinds(new: Fact, horizon: Instant) -> list[tuple[Kind, str]]:
+    return [(Kind.CREATED, "")] if new.reason is None else [(Kind.CREATED, ""), _ending(new, horizon)]
+
+
+def _kinds(old: Fact, new: Fact, horizon: Instant) -> list[tuple[Kind, str]]:
     """The kinds of all changes between two states of one fact, each once."""
-    if old is None:
-        return [(Kind.CREATED, ""), *([] if new.reason is None else [_ending(new, horizon)])]
     # A count of statements that rose says by itself, and at no cost, that not all is equal.
     if old.observations == new.observations and _says_the_same(old, new):
         return []
@@ -135,15 +143,23 @@ def _named(old: Fact, new: Fact, horizon: Instant) -> list[tuple[Kind, str]]:
     found: list[tuple[Kind, str]] = []
     if new.observations > old.observations or new.support > old.support:
         found.append((Kind.REINFORCED, ""))
-    if (old.object, type(old.object), old.subject, old.predicate) != (
-        new.object, type(new.object), new.subject, new.predicate,
-    ):  # fmt: skip
+    if (
+        old.object != new.object
+        or type(old.object) is not type(new.object)
+        or old.subject != new.subject
+        or old.predicate != new.predicate
+    ):
         found.append((Kind.REVISED, Revision.REWORDED))
     if old.reason is not None and new.reason is None:
         found.append((Kind.REVISED, Revision.REINSTATED))
     elif new.reason is not None and old.reason != new.reason:
         found.append(_ending(new, horizon))
-    elif old.hi != new.hi or old.hi_granularity != new.hi_granularity or _start(old) != _start(new):
+    elif (
+        old.hi != new.hi
+        or old.hi_granularity != new.hi_granularity
+        or old.lo != new.lo
+        or old.lo_granularity != new.lo_granularity
+    ):
         found.append((Kind.REVISED, Revision.REDATED))
     if new.reason is None and old.contested != new.contested:
         found.append((Kind.REVISED, Revision.CONTESTED if new.contested else Revision.SETTLED))
@@ -156,10 +172,6 @@ def _ending(fact: Fact, horizon: Instant) -> tuple[Kind, str]:
     if fact.reason in INVALIDATIONS:
         return Kind.INVALIDATED, ""
     return Kind.REVISED, Revision.ENDED
-
-
-def _start(fact: Fact) -> tuple[Instant | None, str | None]:
-    return fact.lo, fact.lo_granularity
 
 
 def _says_the_same(old: Fact, new: Fact) -> bool:

@@ -9,6 +9,7 @@ whole, and the batch is applied to it again.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -20,7 +21,7 @@ from state.episodes import Episode
 from state.fold_state import FoldState, encode_state
 from state.instants import Instant
 from state.shelf import Shelf
-from state.statements import Statement, position
+from state.statements import Statement, order, position
 from state.tail import Drawer
 from state.versioned import version_at, with_version
 
@@ -95,10 +96,10 @@ class Chunks:
         number: int,
         statements: list[Statement],
         state: bytes,
-        closed: list[tuple[Episode, Published]],
+        closed: list[tuple[Raw, Raw]],
         n_adjusted: int,
     ) -> None:
-        """As `put`, of a new chunk whose state is at hand as bytes, which are stored as they are."""
+        """As `put`, of a new chunk whose state and episodes are at hand as bytes, stored as they are."""
         value = _encode((statements, Raw(state or encode_state(FoldState())), closed, n_adjusted))
         self._loaded.pop(number, None)
         self._sealed[number] = value
@@ -154,28 +155,31 @@ class Chunks:
 
     def document(self, who: str) -> Document | None:
         """What a document has said, as far as it lies in full chunks."""
-        stored = self._shelf.get(self._document_key(who))
+        stored = self._shelf.get(self._document_names + who.encode())
         return None if stored is None else _decode_document(stored)
+
+    def has_document(self, who: str) -> bool:
+        """Whether a document has said anything that lies in full chunks."""
+        return self._shelf.get(self._document_names + who.encode()) is not None
 
     def put_document(self, who: str, document: Document) -> None:
         """Store what a document has said."""
-        self._shelf.put(self._document_key(who), _encode(document))
+        self._shelf.put(self._document_names + who.encode(), _encode(document))
 
     def delete_document(self, who: str) -> None:
         """Forget what a document has said."""
-        self._shelf.delete(self._document_key(who))
-
-    def _document_key(self, who: str) -> bytes:
-        return self._document_names + who.encode()
+        self._shelf.delete(self._document_names + who.encode())
 
     def place_of(self, observation_id: str) -> tuple[Instant, Instant, str] | None:
         """Where a statement with this id was put, or None. It may have been taken away since."""
         stored = self._shelf.get(self._ids + observation_id.encode())
         return None if stored is None else _decode_place(stored)
 
-    def put_place(self, key: tuple[Instant, Instant, str]) -> None:
-        """Remember where the statement with the id `key[2]` lies."""
-        self._shelf.put(self._ids + key[2].encode(), _encode(key))
+    def put_places(self, statements: Iterable[Statement]) -> None:
+        """Remember by their ids where statements lie."""
+        put, ids = self._shelf.put, self._ids
+        for statement in statements:
+            put(ids + statement.observation_id.encode(), _encode(order(statement)))
 
 
 def saying_of(statement: Statement, cluster: str) -> Saying:

@@ -28,7 +28,7 @@ from state.replacing import Replaced, replacing_of
 from state.shelf import Shelf
 from state.similarity import ModelId
 from state.statements import ObservationId, Statement, voter
-from state.stored_claim import IN_MANY, OWN, STORED_FORMAT, Claim, layout_of
+from state.stored_claim import IN_MANY, OWN, STORED_FORMAT, Claim
 from state.strands import Strands
 
 
@@ -92,10 +92,10 @@ class LiveClaim(Strands):
 
         `epoch` rises with every batch; pieces written by a batch that did not reach the claim itself are
         recognised by it. `vectors` answer `wanted`, as far as they could be had; without them texts are
-        clusters of their own and the claim says that it is degraded. With `recluster` texts are compared
-        again although nothing arrived, as far as that is due. With `rebuild` everything is derived anew from
-        what is left, and the claim waits for a sweep (`state.sweeping`). A second delivery of the same batch
-        changes nothing and yields nothing.
+        clusters of their own and the claim says that it is degraded. With `recluster` texts are compared, and
+        votes weighed, again although nothing arrived, as far as that is due. With `rebuild` everything is
+        derived anew from what is left, and the claim waits for a sweep (`state.sweeping`). A second delivery
+        of the same batch changes nothing and yields nothing.
         """
         self.renew(shelf, epoch=epoch)
         self.added, self.removed, self.duplicates = {}, {}, []
@@ -104,7 +104,7 @@ class LiveClaim(Strands):
         tombstones_changed = self._retract(retracted)
         for statement in arrivals:
             self._arrive(statement)
-        due = recluster and (bool(vectors) or self.clustering.is_outdated())
+        due = recluster and (bool(vectors) or self.clustering.is_outdated() or self._is_outdated())
         if not self.added and not self.removed and not due and not rebuild:
             return Outcome([], self.duplicates, changed=tombstones_changed)
         self._delete_discarded()
@@ -144,11 +144,15 @@ class LiveClaim(Strands):
 
     def _follow_settings(self) -> bool:
         """Take over the policy and the layout of today; says whether evidence was folded by others."""
-        claim, layout = self.claim, layout_of(self.predicate)
-        folded_by, today = (claim.layout, claim.policy_version), (layout, self.policy.version)
-        outdated = bool(claim.strands) and folded_by != today
-        claim.layout, claim.policy_version = layout, self.policy.version
+        outdated = self._is_outdated()
+        self.claim.layout, self.claim.policy_version = self.layout_today, self.policy.version
         return outdated
+
+    def _is_outdated(self) -> bool:
+        """Whether what is there was folded by another policy or layout than those of today."""
+        claim = self.claim
+        is_as_today = claim.layout == self.layout_today and claim.policy_version == self.policy.version
+        return bool(claim.strands) and not is_as_today
 
     def _follow_decisions(self) -> bool:
         """Take over what decisions of the batch closed, or no longer close; says whether there are any.
@@ -190,7 +194,7 @@ class LiveClaim(Strands):
         `heard` are statements of the batch that came before it: of use where it may name one document's
         word. None are returned for what is there already under the decision's id.
         """
-        if layout_of(self.predicate) != OWN:
+        if self.layout_today != OWN:
             closes = self.closed_by(decision, shelf)
             return closes if isinstance(closes, Refusal) else statements_of(decision, closes)
         known = self.evidence(shelf)
@@ -262,12 +266,13 @@ class LiveClaim(Strands):
 
     def _stored(self, observation_id: str) -> tuple[str, Statement] | None:
         """The statement with this id as it is stored, with its strand's name."""
+        claim = self.claim
         names: Iterable[str] = ("*", "")
-        if self.claim.layout in IN_MANY:
+        if claim.layout in IN_MANY:
             name = self.shelf.get(self._name_key(observation_id))
             names = () if name is None else (name.decode("utf-8"),)
         for candidate in names:
-            if candidate in self.claim.strands or self.claim.n_apart:
+            if candidate in claim.strands or claim.n_apart:
                 found = self.strand(candidate).find(ObservationId(observation_id))
                 if found is not None:
                     return candidate, found
@@ -291,18 +296,21 @@ class LiveClaim(Strands):
         for name, statement in self.removed.values():
             removed.setdefault(name, []).append(statement)
         touched = sorted({*added, *removed})
-        horizon = claim.horizon
+        changes: list[Change] = []
+        for name in [*touched, *self._due(touched, horizon_before)] if claim.due else touched:
+            changes += self._fold_strand(name, added.get(name, []), removed.get(name, []))
+        return changes
+
+    def _due(self, touched: Sequence[str], horizon_before: Instant) -> list[str]:
+        """The strands without arrivals in which something has come, or no longer has."""
+        claim, horizon = self.claim, self.claim.horizon
         if claim.layout == OWN:
             horizon = max(horizon, claim.horizon_bare)
-        due = [
+        return [
             name
             for name, at in sorted(claim.due.items())
             if name and name not in touched and (at <= horizon or claim.horizon < horizon_before)
         ]
-        changes: list[Change] = []
-        for name in [*touched, *due]:
-            changes += self._fold_strand(name, added.get(name, []), removed.get(name, []))
-        return changes
 
     def _enter_name(self, statement: Statement) -> str:
         """The strand of a new statement; a claim with many remembers it by the statement's id."""
@@ -380,10 +388,12 @@ class LiveClaim(Strands):
     def _move_horizons(self, gone: Sequence[Statement]) -> None:
         """The greatest observed_at after the batch; asked of all evidence where the greatest is taken out."""
         claim = self.claim
-        if any((s.votes or s.verdict) and s.form and s.observed_at >= claim.horizon for s in gone):
-            claim.horizon = self._greatest(valued=True)
-        if any((s.votes or s.verdict) and not s.form and s.observed_at >= claim.horizon_bare for s in gone):
-            claim.horizon_bare = self._greatest(valued=False)
+        if gone:
+            heard = [s for s in gone if s.votes or s.verdict]
+            if any(s.form and s.observed_at >= claim.horizon for s in heard):
+                claim.horizon = self._greatest(valued=True)
+            if any(not s.form and s.observed_at >= claim.horizon_bare for s in heard):
+                claim.horizon_bare = self._greatest(valued=False)
         for statement in self.added.values():
             if not (statement.votes or statement.verdict):
                 continue

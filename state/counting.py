@@ -12,7 +12,7 @@ from state.episodes import Episode
 from state.fold_state import NAMED_MAX, Cluster, OpenFact, SpellingCount
 from state.history import History
 from state.instants import Instant
-from state.statements import ObservationId, Place, Statement, voter
+from state.statements import ObservationId, Place, Spelling, Statement, voter
 
 
 class Counting:
@@ -142,15 +142,26 @@ def enter_support(held: OpenFact, statement: Statement) -> None:
     if len(held.supported_by) > NAMED_MAX:
         del held.supported_by[0]
     place = statement.place
-    named = (statement.subject, statement.predicate)
-    if held.named_at is None or place > held.named_at:
-        held.subject, held.predicate = named
+    enter_name(held, statement, place)
+    enter_spelling(held, statement.spelling, place)
+
+
+def enter_name(held: OpenFact, statement: Statement, place: Place) -> None:
+    """Let the newest statement, at `place`, spell subject and predicate; of several there the least."""
+    named_at = held.named_at
+    if named_at is None or place > named_at:
+        held.subject, held.predicate = statement.subject, statement.predicate
         held.named_at = place
-    elif place == held.named_at:
+    elif place == named_at:
+        named = (statement.subject, statement.predicate)
         held.subject, held.predicate = min(named, (held.subject, held.predicate))
+
+
+def enter_spelling(held: OpenFact, spelling: Spelling | None, place: Place) -> None:
+    """Count a spelling of the object."""
     for count in held.spellings:
-        if count.spelling == statement.spelling and type(count.spelling) is type(statement.spelling):
+        if count.spelling == spelling and type(count.spelling) is type(spelling):
             count.n += 1
             count.newest = max(count.newest, place)
             return
-    held.spellings.append(SpellingCount(statement.spelling, 1, place))
+    held.spellings.append(SpellingCount(spelling, 1, place))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from state.episodes import Ballot, Episode, Reason
-from state.fold_state import Side, SpellingCount
+from state.fold_state import OpenFact, Side, SpellingCount
 from state.identity import ClaimId, FactId, fact_id
 from state.instants import INSTANT_MAX, Granularity, Instant, Moment
 from state.interval import Bound, Certainty, Interval
@@ -154,6 +154,46 @@ def build(about: About, episode: Episode) -> Fact:
         closed_by=closed_by[0] if closed_by else None,
         opened_by=episode.opened_by,
         against=episode.against,
+    )
+
+
+def gone_on(
+    known: Fact,
+    about: About,
+    form: str,
+    held: OpenFact,
+    rivals: Sequence[tuple[Side, Spelling | None]],
+) -> Fact | None:
+    """What `build` gives for an open fact that was published before: the same but for what was counted since.
+
+    `form` is the first form of its cluster, `rivals` as in an episode. None where it may differ otherwise.
+    """
+    is_same = (
+        known.reason is None
+        and known.hi is None
+        and known.ordinal == held.ordinal
+        and known.form == form
+        and known.lo == held.lo
+        and known.lo_granularity == held.lo_granularity
+        and known.opened_by == held.opened_by
+        and known.against == held.against
+        and known.declared is about.declared
+        and known.claim == about.claim
+    )
+    if not is_same:
+        return None
+    return msgspec.structs.replace(
+        known,
+        subject=held.subject,
+        predicate=held.predicate,
+        object=shown_spelling(held.spellings, form=form),
+        contested=bool(rivals),
+        rivals=tuple([_side_in_words(side, spelling) for side, spelling in rivals]),
+        support=held.support,
+        dissent=held.dissent,
+        observations=held.observations,
+        supported_by=tuple(held.supported_by),
+        dissented_by=tuple(held.dissented_by),
     )
 
 

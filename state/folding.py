@@ -7,30 +7,30 @@ outcome is that of `state.timeline.fold_all` over all evidence; tests compare th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 from state.changes import Change, Published, diff
 from state.chunks import CHUNK, Chunks, saying_of
 from state.documents import KEPT_IN_USE
 from state.episodes import Episode
 from state.evidence import Evidence
-from state.facts import About, Fact, build
-from state.finish import finish
+from state.facts import About, build
 from state.fold_state import BEFORE_ALL, FoldState, decode_state, encode_state
 from state.identity import FactId
 from state.instants import Instant
 from state.majority import fold_never_changing
 from state.periods import Fold
 from state.policy import Policy
+from state.publishing import Publishing
 from state.replacing import NONE_REPLACED
 from state.statements import Statement, order, position
-from state.strand import DOCUMENTS_IN_USE, Strand, StrandInUse
+from state.stored_strand import Strand
+from state.strand import DOCUMENTS_IN_USE
 from state.timeline import fold_all
 from state.withdrawn import Withdrawn
 
 
-class Folding(StrandInUse):
+class Folding(Publishing):
     """A strand that takes in what arrives."""
 
     def __init__(
@@ -43,12 +43,8 @@ class Folding(StrandInUse):
         *,
         never_changes: bool = False,
     ) -> None:
-        super().__init__(strand, chunks)
-        self.about = about
-        self.policy = policy
-        self.withdrawn = withdrawn
+        super().__init__(strand, chunks, about, policy, withdrawn)
         self.never_changes = never_changes
-        self._published: dict[FactId, Published] = {}
 
     def apply(
         self, added: Sequence[Statement], removed: Sequence[Statement], *, horizon: Instant
@@ -59,7 +55,10 @@ class Folding(StrandInUse):
         claim after that.
         """
         strand = self.strand
-        self._whole.clear()
+        if len(added) > 1:
+            added = sorted(added, key=order)
+        if self._whole:
+            self._whole.clear()
         if len(self._documents) > DOCUMENTS_IN_USE:
             self._documents.clear()
         lowered = horizon < strand.horizon
@@ -67,10 +66,11 @@ class Folding(StrandInUse):
         if (
             self.never_changes
             or self.replaced is not NONE_REPLACED
-            or any(s.is_late_end and s.votes and s.affirmed for s in added)
+            or any(s.valid_to is not None and s.is_late_end and s.votes and s.affirmed for s in added)
         ):
             self.flatten()
-        self._forget(removed)  # first: what comes under the same id may be the same saying
+        if removed:
+            self._forget(removed)  # first: what comes under the same id may be the same saying
         in_order = not (removed or lowered or strand.is_flat) and self._is_in_order(added)
         self._hear(added, all_documents=not in_order)
         changes = self._fold_on(added) if in_order else self._apply(added, removed, lowered=lowered)
@@ -92,12 +92,14 @@ class Folding(StrandInUse):
         What arrives in order lies in the tail when it is folded, so a document that is not at hand is
         read with it when it is first asked for: most are never asked for again.
         """
+        if not all_documents and not self._documents:
+            return
         for statement in added:
-            if statement.document is None or not self.takes_side(statement):
+            if statement.document is None:
                 continue
             name = (statement.source, statement.document)
-            document = self._document(name) if all_documents else self._documents.get(name)
-            if document is not None:
+            if (all_documents or name in self._documents) and self.takes_side(statement):
+                document = self._document(name)
                 document.add(saying_of(statement, self.cluster(statement)), kept=KEPT_IN_USE)
 
     def _due_at(self) -> Instant | None:
@@ -105,18 +107,23 @@ class Folding(StrandInUse):
         strand = self.strand
         if strand.is_flat:
             return strand.horizon
+        if not strand.state.ends and strand.n_folded == len(self.tail):
+            return None
         ends = [strand.state.ends[0].at] if strand.state.ends else []
         ends += [position(s) for s in self.tail[strand.n_folded : strand.n_folded + 1]]
         return min(ends, default=None)
 
     def _is_in_order(self, added: Sequence[Statement]) -> bool:
-        at = self.strand.state.at
-        return all(position(statement) > at for statement in added)
+        """Whether statements, in order, come after everything that was folded."""
+        return not added or position(added[0]) > self.strand.state.at
 
     def _fold_on(self, added: Sequence[Statement]) -> list[Change]:
         """Fold what is new and publish the difference; the cost does not depend on the history."""
         strand = self.strand
-        self._tail.replace(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
+        if strand.n_folded == len(self.tail):
+            self._tail.extend(added)
+        else:
+            self._tail.replace(strand.n_folded, sorted((*self.tail[strand.n_folded :], *added), key=order))
         fresh = self._fold_tail()
         changes = self._publish(strand.live, fresh)
         self._seal()
@@ -128,69 +135,28 @@ class Folding(StrandInUse):
         fold = Fold(strand.state, self, self.policy)
         fresh: list[tuple[int, Episode]] = []
         mark_at = (strand.marks[-1][0] if strand.marks else 0) + CHUNK
-        for at, members in groupby(self.tail[strand.n_folded :], key=position):
-            if at > strand.horizon:
-                break
-            group = list(members)
+        left = self.tail[strand.n_folded :]
+        places = [position(statement) for statement in left]
+        is_each_alone = len({*places}) == len(places) and (not places or places[-1] <= strand.horizon)
+        start = 0
+        while start < len(left) and (at := places[start]) <= strand.horizon:
             if strand.n_folded >= mark_at:
                 mark_at = strand.n_folded + CHUNK
                 self.marks.add(strand.n_folded, strand.state.at, encode_state(strand.state))
-            fold.step(at, group)
-            strand.n_folded += len(group)
+            end = start
+            if is_each_alone:  # the usual batch: as far as it only repeats what holds, in one go
+                end += fold.confirm(left[start : start + mark_at - strand.n_folded])
+            if end == start:
+                end = start + 1
+                while end < len(left) and places[end] == at:
+                    end += 1
+                fold.step(at, left[start:end])
+            strand.n_folded += end - start
+            start = end
             if fold.closed:
                 fresh.extend((strand.n_folded, episode) for episode in fold.closed)
                 fold.closed = []
         return fresh
-
-    def _scheduled(self) -> list[tuple[Instant, list[Statement]]]:
-        left = self.tail[self.strand.n_folded :]
-        if not left:
-            return []
-        return [(at, list(members)) for at, members in groupby(left, key=position)]
-
-    # -- what is published ------------------------------------------------------------------
-
-    def _publish(
-        self,
-        before: dict[FactId, Published],
-        fresh: Sequence[tuple[int, Episode]],
-        chunked: Sequence[Episode] = (),
-    ) -> list[Change]:
-        """Compare what was published of facts that may have changed with what they are now.
-
-        `fresh` closed within the tail, `chunked` in chunks; what is published of those is left in
-        `self._published`, for the caller to store.
-        """
-        strand = self.strand
-        coming = finish(strand.state, self._scheduled(), self, self.policy, horizon=strand.horizon)
-        if len(coming) == len(before) == 1 and not fresh and not chunked:
-            fact = build(self.about, coming[0])
-            if fact.fact_id in before:  # it alone was published and it alone is there: nothing to sort
-                strand.live, changes = diff(before, (fact,), horizon=strand.horizon)
-                return changes
-        facts = [build(self.about, episode) for _, episode in fresh]
-        facts += [build(self.about, episode) for episode in coming]
-        old = [build(self.about, episode) for episode in chunked]
-        n_recent = len(facts)
-        facts += old
-        after, changes = diff(self._known(before, facts), facts, horizon=strand.horizon)
-        for (n, episode), fact in zip(fresh, facts, strict=False):
-            strand.closed.append((n, episode, after.pop(fact.fact_id)))
-        strand.live = {fact.fact_id: after.pop(fact.fact_id) for fact in facts[len(fresh) : n_recent]}
-        self._published = {fact.fact_id: after.pop(fact.fact_id) for fact in old}
-        for published in after.values():
-            self.withdrawn.keep(published)
-        return changes
-
-    def _known(self, before: dict[FactId, Published], facts: Iterable[Fact]) -> dict[FactId, Published]:
-        """What was published before, with what is taken back from the withdrawn facts."""
-        known = dict(before)
-        for fact in facts:
-            if fact.fact_id not in known:
-                gone = self.withdrawn.take(fact.fact_id)
-                if gone is not None:
-                    known[fact.fact_id] = gone
-        return known
 
     # -- chunks -----------------------------------------------------------------------------
 
@@ -201,12 +167,12 @@ class Folding(StrandInUse):
             base = self.marks.base
             n, strand.base_at = self.marks.advance()
             statements = self._tail.take(n)
-            done = [(e, published) for number, e, published in strand.closed if number <= n]
+            done = [(done.episode, done.published) for done in strand.closed if done.n <= n]
             adjusted = strand.n_adjusted + len(strand.adjustments)
             self.chunks.put_sealed(strand.n_chunks, statements, base, done, adjusted)
             strand.n_chunks += 1
             strand.n_folded -= n
-            strand.closed = [(m - n, e, published) for m, e, published in strand.closed if m > n]
+            strand.closed = [left.moved(n) for left in strand.closed if left.n > n]
             self._index(statements)
 
     def _unseal(self, number: int) -> dict[FactId, Published]:
@@ -250,8 +216,7 @@ class Folding(StrandInUse):
         """Fold the whole tail again, from its base."""
         strand = self.strand
         self._tail.replace(0, self._without(removed, added))
-        before = {**before, **strand.live}
-        before.update({published.fact.fact_id: published for _, _, published in strand.closed})
+        before = {**before, **strand.live, **self._published_in_tail()}
         strand.state, strand.n_folded = decode_state(self.marks.base), 0
         self.marks.clear()
         strand.closed = []
@@ -274,7 +239,7 @@ class Folding(StrandInUse):
         if strand.is_flat:
             return
         before = self._unseal(0)
-        before.update({published.fact.fact_id: published for _, _, published in strand.closed})
+        before.update(self._published_in_tail())
         strand.live.update(before)
         strand.is_flat = True
         self.marks.base, strand.base_at, strand.state = b"", BEFORE_ALL, FoldState()

@@ -45,6 +45,9 @@ class Forms(msgspec.Struct, array_like=True, gc=False):
         return self.cluster_of.get(form, form)
 
 
+_NOTHING_SAID: Final = Forms()
+
+
 def is_kept(form: str) -> bool:
     """Whether a form can share a cluster with another: texts, dates, and numbers that may be years."""
     return form.startswith(("t:", "d:")) or (form.startswith("n:") and form[2:].isdigit() and len(form) == 6)
@@ -71,6 +74,8 @@ class Clustering:
             return {}
         new = {s.form: s.spelling for s in statements if _enters(s) and s.form not in self.forms.said}
         new = {form: spelling for form, spelling in new.items() if form.startswith("t:")}
+        if not self.forms.said and len(new) < 2:
+            return {}  # the first of a claim, as most are: nothing is read for it
         return self._missing(new, shelf) if new or self.is_outdated() else {}
 
     def wanted_again(self, shelf: Shelf) -> dict[str, str]:
@@ -93,8 +98,12 @@ class Clustering:
 
         `vectors` are what `wanted` asked for, as far as they could be had.
         """
-        outdated = self.is_outdated()
         added, removed = list(added), list(removed)
+        if self.forms == _NOTHING_SAID and len(added) == 1 and not removed and not vectors:
+            self._known = None
+            self._say(added[0])
+            return False  # alone it is compared with nothing
+        outdated = self.is_outdated()
         if not removed and not vectors and not outdated and self._only_repeats(added):
             return False
         before = set(self.forms.said)
@@ -129,16 +138,19 @@ class Clustering:
         Neither the forms nor the smallest spelling of one change by it. Says False, and counts nothing,
         where one of them may.
         """
+        said = self.forms.said
         found: list[tuple[dict[str, int], str]] = []
         for statement in added:
-            if not _enters(statement):
+            if not statement.votes and not _enters(statement):
                 continue
-            spellings = self.forms.said.get(statement.form)
+            spellings = said.get(statement.form)
             if spellings is None:
                 if is_kept(statement.form):
                     return False
                 continue
-            spelling = _plain(statement.spelling)
+            spelling = statement.spelling
+            if not isinstance(spelling, str):
+                spelling = _plain(spelling)
             if spelling not in spellings:
                 return False
             found.append((spellings, spelling))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, NewType, NoReturn
 
 from state.errors import BadInstant
@@ -69,6 +70,8 @@ UNIT_MS: Final = {
     Granularity.MILLISECOND: 1,
 }
 _FIRST_MONDAY: Final = 4 * DAY_MS  # 1970-01-05: weeks are counted from here
+
+_FORMATTED_KEPT: Final = 4_096  # half a megabyte; an event says the same instant several times over
 
 SECONDS_BELOW: Final = 10**11  # as seconds this is the year 5138, as milliseconds March 1973
 _SHOWN_MAX: Final = 80
@@ -161,6 +164,7 @@ def parse_moment(value: object) -> Moment:
     return Moment(start, Instant(start + UNIT_MS[granularity]), granularity)
 
 
+@lru_cache(maxsize=_FORMATTED_KEPT)
 def format_instant(instant: Instant) -> str:
     """Return `2023-05-25T13:14:00Z`, with `.123` only for what is not a whole second.
 

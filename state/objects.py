@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from state.errors import BadInput, BadInstant
@@ -75,7 +76,7 @@ def type_object(original: str | int | float | bool) -> TypedObject:
     finite or a value of another type.
     """
     if isinstance(original, str):
-        return _type_text(original)
+        return _type_kept(original) if len(original) <= _KEPT_LENGTH_MAX else _type_text(original)
     if isinstance(original, bool):
         word = "true" if original else "false"
         return TypedObject(Kind.BOOLEAN, f"b:{word}", word, word, None)
@@ -137,6 +138,15 @@ _DIGIT: Final = re.compile(r"\d")
 _WRITTEN_MAX: Final = 80  # nobody writes a longer number or date; this also bounds the exact arithmetic
 # Raised, lowered, circled and fractional digits: NFKC reads 10² as 102. Behind a letter (m²) they do no harm.
 _STACKED: Final = re.compile(r"(?<![^\W\d_])[²³¹¼-¾⁰-⁹₀-₉⅐-↉①-⓿❶-➓㈠-㊿]")
+
+
+_TYPED_KEPT: Final = 4_096  # about 3 MB; a text is typed at the door, and again wherever it is compared
+_KEPT_LENGTH_MAX: Final = 200  # characters
+
+
+@lru_cache(maxsize=_TYPED_KEPT)
+def _type_kept(original: str) -> TypedObject:
+    return _type_text(original)
 
 
 def _type_text(original: str) -> TypedObject:

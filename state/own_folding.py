@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from state.chunks import Chunks
     from state.facts import About
     from state.policy import Policy
-    from state.strand import Strand
+    from state.stored_strand import Strand
     from state.withdrawn import Withdrawn
 
 

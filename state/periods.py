@@ -13,6 +13,7 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from state.confirming import Confirming
 from state.episodes import Ballot, Edge, Episode, Reason
 from state.fold_state import (
     AFTER_ALL,
@@ -29,7 +30,6 @@ from state.fold_state import (
 )  # fmt: skip
 from state.history import History, distinct
 from state.instants import Instant
-from state.keeping import Keeping
 from state.policy import Policy
 from state.replacing import Replaced, is_cut, is_endless
 from state.statements import ObservationId, Statement, voter
@@ -38,7 +38,7 @@ from state.voting import finest, mark_rival, rank
 
 
 @dataclass(slots=True)
-class Fold(Keeping):
+class Fold(Confirming):
     """A walk over the evidence: the state so far, and the episodes that were closed on the way."""
 
     state: FoldState
@@ -62,25 +62,6 @@ class Fold(Keeping):
             self._confirm(at, group[0])
             return
         self._instant(at, group, scheduled)
-
-    def _repeats_open_fact(self, statement: Statement) -> bool:
-        """Whether a lone statement only says once more what holds: by far the most common instant."""
-        held = self.state.open
-        return (
-            held is not None
-            and statement.votes
-            and statement.affirmed
-            and statement.valid_to is None
-            and self.history.cluster(statement) == held.cluster
-        )
-
-    def _confirm(self, at: Instant, statement: Statement) -> None:
-        """The instant of such a statement: it votes and is counted, and there is nothing to decide."""
-        held = self.state.open
-        assert held is not None
-        self.state.at = at
-        self._cast(held.cluster, statement)
-        self._count_support(held, statement)
 
     def advance(self, before: Instant) -> None:
         """Fold the ends that come before an instant."""

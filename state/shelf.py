@@ -20,9 +20,8 @@ class Shelf:
 
     def get(self, key: bytes) -> bytes | None:
         """The value of a key, or None."""
-        if key in self.changes:
-            return self.changes[key]
-        return self._get(key)
+        changes = self.changes
+        return changes[key] if key in changes else self._get(key)
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set a key."""

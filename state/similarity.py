@@ -21,7 +21,7 @@ from typing import Final, Protocol
 from state.errors import FactdriftError
 
 COSINE_DECIMALS: Final = 6
-_UNITS_KEPT: Final = 1_024  # four claims at the limit of forms; about 10 MB at 256 dimensions
+_UNITS_KEPT: Final = 2_048  # eight claims at the limit of forms; about 17 MB at 256 dimensions
 _COMPONENT_BYTES: Final = 4
 
 

@@ -88,9 +88,10 @@ def voter(statement: Statement) -> str:
     Starts with "d" for a document and with "o" for a statement; the length of the source keeps
     ("a", "bc") and ("ab", "c") apart.
     """
-    if statement.document is None:
+    source, document = statement.source, statement.document
+    if document is None:
         return "o" + statement.observation_id
-    return voter_of((statement.source, statement.document))
+    return "d:" + document if source is None else f"d{len(source)}:{source}{document}"
 
 
 def voter_of(name: DocumentName) -> str:

@@ -18,7 +18,7 @@ from state.identity import ClaimId
 from state.instants import Instant
 from state.predicates import Predicate
 from state.replacing import Replacing
-from state.strand import Strand
+from state.stored_strand import Strand
 
 OWN: Final = "own"
 """The layout of claims in which each assertion is a fact, and a strand, of its own (`state.own_facts`)."""

@@ -1,8 +1,6 @@
-"""The stored form of one fold of a claim, and the look back over its evidence.
+"""A strand in use: one fold of a claim with its evidence at hand, and the look back over that evidence.
 
-A claim of a single-valued predicate is one strand; values of a multi-valued one are a strand each. A strand
-holds what the fold still needs: its state, the newest evidence, and what was published of recent facts. All
-older evidence lies in chunks (`state.chunks`). What is done with it is `state.folding`.
+What of it is stored is `state.stored_strand`; what is done with it is `state.folding`.
 """
 
 from __future__ import annotations
@@ -12,19 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Final
 
-import msgspec
-
 from state.changes import Published
 from state.chunks import Chunk, Chunks, saying_of
 from state.decided import Closing, Void, last_closing
-from state.documents import KEPT_IN_USE, Document, Incomplete
-from state.episodes import Episode
+from state.documents import KEPT_IN_USE, Document, Incomplete, Saying
 from state.evidence import takes_part
-from state.fold_state import ASIDE, BEFORE_ALL, Cluster, FoldState, Side
+from state.fold_state import ASIDE, Cluster, Side
 from state.history import distinct
 from state.identity import FactId
 from state.instants import Instant
-from state.late import Adjustment
 from state.replacing import NONE_REPLACED, Replaced, Replacements
 from state.statements import (
     DocumentName,
@@ -37,43 +31,8 @@ from state.statements import (
     voter,
     voter_of,
 )
-from state.tail import Marks, Segment, Tail
-
-
-class Strand(msgspec.Struct, array_like=True, gc=False):
-    """The stored form of a strand.
-
-    `segments` and `tail` are the evidence behind the last full chunk, in order, each statement as bytes so
-    that storing the strand again costs no encoding (`state.tail`); the first `n_folded` of it are in
-    `state`, the others are scheduled. `marks` are places within it with the number of statements they
-    stand behind; the states there, and the one at `base_at` before all of it, lie in a piece of their
-    own, written at epoch `states_at`. `closed` are the episodes closed within the tail, each with that
-    number and with what was published of it. `live` is what was published of the facts that are open or
-    still to come. `is_flat`: the strand is folded as a whole each time (see `Folding.flatten`). `epoch` is
-    that of the batch which stored it last. `adjustments` correct the states of chunks (`state.late`);
-    `n_adjusted` of them were written into all chunks before.
-
-    Format 1 had the whole tail in `tail` and the states in `base` and `marks`; it is read as it is.
-    """
-
-    epoch: int = -1
-    horizon: Instant = BEFORE_ALL
-    base: bytes = b""
-    base_at: Instant = BEFORE_ALL
-    state: FoldState = msgspec.field(default_factory=FoldState)
-    tail: list[bytes] = []
-    n_folded: int = 0
-    marks: list[tuple[int, Instant, bytes]] = []
-    n_chunks: int = 0
-    closed: list[tuple[int, Episode, Published]] = []
-    live: dict[FactId, Published] = {}
-    is_flat: bool = False
-    due_at: Instant | None = None
-    adjustments: list[Adjustment] = []
-    n_adjusted: int = 0
-    states_at: int = -1
-    segments: list[Segment] = []
-
+from state.stored_strand import Closed, Strand
+from state.tail import Marks, Tail
 
 DOCUMENTS_IN_USE: Final = 1024  # documents whose sayings are kept at hand between two batches
 
@@ -92,6 +51,8 @@ class StrandInUse:
 
     def __init__(self, strand: Strand, chunks: Chunks) -> None:
         self.strand = strand
+        if strand.closed:  # decoded, they are views that keep all of the stored claim
+            strand.closed = [Closed(c.n, c.episode.copy(), c.published.copy()) for c in strand.closed]
         self.chunks = chunks
         self._tail = Tail(strand.tail, strand.segments, chunks.drawer)
         self.marks = Marks(strand.base, strand.marks, strand.states_at, chunks.drawer)
@@ -110,7 +71,11 @@ class StrandInUse:
         closings: Sequence[Closing] = (),
         timeless: bool = False,
     ) -> None:
-        """Say which forms mean the same (None: each form is a cluster), and what decisions closed."""
+        """Say which forms mean the same (None: each form is a cluster), and what decisions closed.
+
+        `is_plain` then says that there is none of all this, as in most claims.
+        """
+        self.is_plain = cluster_of is None and not has_aside and not closings
         of_form = cluster_of if cluster_of is not None else _itself
         self._cluster_of = of_form
         self._closings = closings
@@ -162,9 +127,10 @@ class StrandInUse:
 
     def previous(self, statement: Statement) -> Instant | None:
         """Effective time of the same voter's newest statement for this side at an earlier place, or None."""
-        if statement.document is None:
+        document = statement.document
+        if document is None:
             return None
-        name = (statement.source, statement.document)
+        name = (statement.source, document)
         if name not in self._documents and self._speaks_once(name, statement):
             return None
         side = (self.cluster(statement), statement.affirmed)
@@ -179,7 +145,7 @@ class StrandInUse:
         said = self._tail.said_by(name)
         if len(said) != 1 or said[0] is not statement:
             return False
-        return self.strand.n_chunks == 0 or self.chunks.document(voter_of(name)) is None
+        return self.strand.n_chunks == 0 or not self.chunks.has_document(voter_of(name))
 
     def began(self, who: str, side: Side, place: Place) -> Instant:
         """Since when the document, at `place`, says this without having said anything else in between."""
@@ -245,8 +211,13 @@ class StrandInUse:
         found = dict(self.strand.live)
         for number in range(self.strand.n_chunks):
             found.update({p.fact.fact_id: p for _, p in self.chunks.get(number).closed})
-        found.update({p.fact.fact_id: p for _, _, p in self.strand.closed})
+        found.update(self._published_in_tail())
         return found
+
+    def _published_in_tail(self) -> dict[FactId, Published]:
+        """What was published of the facts that closed within the tail."""
+        found = [closed.was_published() for closed in self.strand.closed]
+        return {published.fact.fact_id: published for published in found}
 
     # -- what is held -----------------------------------------------------------------------
 
@@ -275,15 +246,17 @@ class StrandInUse:
         gone = {s.observation_id for s in removed}
         return sorted((*(s for s in self.tail if s.observation_id not in gone), *added), key=order)
 
-    def _index(self, statements: Iterable[Statement]) -> None:
+    def _index(self, statements: Sequence[Statement]) -> None:
         """Enter statements that moved into a chunk at their ids and documents."""
-        said: dict[str, list[Statement]] = {}
+        self.chunks.put_places(statements)
+        said: dict[DocumentName, list[Saying]] = {}
         for statement in statements:
-            self.chunks.put_place(order(statement))
-            if statement.document is not None and self.takes_side(statement):
-                said.setdefault(voter(statement), []).append(statement)
-        for who, group in said.items():
-            sayings = [saying_of(statement, self.cluster(statement)) for statement in group]
+            document = statement.document
+            if document is not None and self.takes_side(statement):
+                saying = saying_of(statement, self.cluster(statement))
+                said.setdefault((statement.source, document), []).append(saying)
+        for name, sayings in said.items():
+            who = voter_of(name)
             stored = self.chunks.document(who)
             if stored is None:
                 stored = Document([sayings.pop(0)])

@@ -23,8 +23,8 @@ from state.refolding import Refolding
 from state.replacing import NONE_REPLACED
 from state.shelf import Shelf
 from state.statements import Statement
-from state.stored_claim import OWN, Claim
-from state.strand import Strand
+from state.stored_claim import OWN, Claim, layout_of
+from state.stored_strand import Strand
 from state.versioned import version_at, with_version
 from state.withdrawn import Withdrawn
 
@@ -41,8 +41,10 @@ class Strands:
 
     def __init__(self, claim: Claim, *, predicate: Predicate, policy: Policy) -> None:
         self.claim = claim
+        self.is_new = claim.epoch < 0  # nothing was stored of it when this use began
         self.predicate = predicate
         self.policy = policy
+        self.layout_today = layout_of(predicate)
         self.about = About(claim.claim, claim.namespace, predicate.declared)
         self.prefix = claim.claim.encode("ascii")
         self.folding: dict[str, Refolding] = {}
@@ -59,6 +61,13 @@ class Strands:
         self.pages, self.is_rebuilt = {}, False
         for folding in self.folding.values():
             folding.chunks.renew(shelf, epoch=self.claim.epoch, epoch_now=epoch)
+
+    def fold_by(self, policy: Policy) -> None:
+        """Go on by another policy; what another one folded is folded anew when something arrives."""
+        if policy is not self.policy:
+            self.policy = policy
+            for folding in self.folding.values():
+                folding.policy = policy
 
     def name_of(self, statement: Statement) -> str:
         """The strand that a statement belongs to."""
@@ -116,14 +125,15 @@ class Strands:
         self._put_apart(self._strand_key(name), _encode(strand))
 
     def _set_clusters(self, folding: Refolding) -> None:
-        forms = self.claim.forms
+        forms, closings = self.claim.forms, self.claim.closings
         moved = bool(forms.cluster_of or forms.aside)
-        folding.set_clusters(
-            forms.cluster if moved else None,
-            has_aside=bool(forms.aside),
-            closings=self.claim.closings,
-            timeless=self.claim.layout == "never",
-        )
+        if moved or closings or not folding.is_plain:
+            folding.set_clusters(
+                forms.cluster if moved else None,
+                has_aside=bool(forms.aside),
+                closings=closings,
+                timeless=self.claim.layout == "never",
+            )
         if self.claim.replacing is not None or folding.replaced is not NONE_REPLACED:
             ended = () if self.claim.replacing is None else self.claim.replacing.ended
             folding.set_replaced(ended, timeless=self.claim.layout == "never")

@@ -69,7 +69,7 @@ class Tail:
 
     def replace(self, start: int, statements: Sequence[Statement]) -> None:
         """Put `statements` in the place of those from index `start` on."""
-        for statement in self.statements[start:]:  # none, where evidence arrives in order
+        for statement in self.statements[start:]:
             self._leave(statement)
         kept_inline = start - (len(self.statements) - len(self._inline))
         self.statements[start:] = statements
@@ -79,6 +79,14 @@ class Tail:
         else:
             self._inline[kept_inline:] = [_encode_statement(statement) for statement in statements]
         for statement in statements:
+            self.by_id[statement.observation_id] = statement
+            self._note(statement)
+
+    def extend(self, statements: Sequence[Statement]) -> None:
+        """Append statements: where evidence arrives in order, all that there is to do."""
+        self.statements.extend(statements)
+        for statement in statements:
+            self._inline.append(_encode_statement(statement))
             self.by_id[statement.observation_id] = statement
             self._note(statement)
 
@@ -115,16 +123,22 @@ class Tail:
 
     def _note(self, statement: Statement) -> None:
         if statement.document is not None:
-            self._said.setdefault((statement.source, statement.document), []).append(statement)
+            key = (statement.source, statement.document)
+            said = self._said.get(key)
+            if said is None:
+                self._said[key] = [statement]
+            else:
+                said.append(statement)
 
     def _leave(self, statement: Statement) -> None:
         del self.by_id[statement.observation_id]
         if statement.document is not None:
             key = (statement.source, statement.document)
             said = self._said[key]
-            said.remove(statement)
-            if not said:
+            if len(said) == 1:
                 del self._said[key]
+            else:
+                said.remove(statement)
 
 
 class Marks:

@@ -90,7 +90,12 @@ def read(raw: bytes, *, recorded_at: Instant, bytes_max: int = RECORD_BYTES_MAX)
         return reclustering.recluster_of(fields)
     if fields.get("op") is not None:
         return _correction(fields, recorded_at)
-    return _observation(fields, recorded_at)
+    return _observation(fields, recorded_at, is_plain=_is_plain(raw))
+
+
+def _is_plain(raw: bytes) -> bool:
+    """Whether no text of a JSON record can hold a control character: below a space only an escape can."""
+    return raw.isascii() and b"\\" not in raw and b"\x7f" not in raw
 
 
 def fields_of(raw: bytes, *, bytes_max: int = RECORD_BYTES_MAX) -> dict[str, Any]:
@@ -218,7 +223,7 @@ _SOURCE_TEXTS: Final = ("id", "document", "supersedes")
 _CORRECTION_TEXTS: Final = ("observation_id", "namespace", "subject", "reason")
 
 
-def _observation(fields: Mapping[str, Any], recorded_at: Instant) -> Observation:
+def _observation(fields: Mapping[str, Any], recorded_at: Instant, *, is_plain: bool) -> Observation:
     require(fields, "subject", "predicate", "observed_at")
     subject, predicate = text(fields, "subject") or "", text(fields, "predicate") or ""
     spelling = object_spelling(fields)
@@ -232,8 +237,9 @@ def _observation(fields: Mapping[str, Any], recorded_at: Instant) -> Observation
     if origin is not None and not isinstance(origin, str | dict):
         raise BadInput("wrong_type", f"origin is {kind_of(origin)}, expected text or an object.")
     confidence = confidence_as_written(fields)
-    refuse_control_characters(fields, _OBSERVATION_TEXTS)
-    refuse_control_characters(fields.get("source") or {}, _SOURCE_TEXTS, where="source.")
+    if not is_plain:
+        refuse_control_characters(fields, _OBSERVATION_TEXTS)
+        refuse_control_characters(fields.get("source") or {}, _SOURCE_TEXTS, where="source.")
     subject_key, predicate_key = normalise(subject), normalise_predicate(predicate)
     if not subject_key:
         raise blank("subject", subject)

@@ -48,13 +48,12 @@ def cast(cluster: ClusterState, affirmed: bool, vote: Vote, window: int) -> None
             del endless[index]
             break
     endless.append(vote)
-    if len(endless) > window:
-        oldest = endless[-window].place
-        surplus = len(endless) - window
+    surplus = len(endless) - window
+    if surplus > 0:
+        oldest = endless[surplus].place
         while surplus and endless[surplus - 1].place == oldest:
             surplus -= 1
-        if surplus:
-            del endless[:surplus]
+        del endless[:surplus]
 
 
 def withdraw(cluster: ClusterState, affirmed: bool, who: str, place: Place, ends_at: Instant) -> None:

@@ -14,7 +14,7 @@ from state.episodes import Episode
 from state.fold_state import LONG_AGO, Cluster, ClusterState, End, FoldState, Mark, OpenFact, Side, Vote
 from state.instants import Granularity, Instant
 from state.policy import Policy
-from state.statements import Place, Statement, voter
+from state.statements import Place, Spelling, Statement, voter
 from state.votes import cast, clear_votes, latest, newest, seats
 
 
@@ -30,17 +30,17 @@ class Voting(Counting):
 
     def _cast(self, cluster: Cluster, statement: Statement) -> None:
         """Enter one statement: its vote, up to when it says that its value holds, and its mark."""
-        state = self.state
+        state, policy = self.state, self.policy
         found = state.clusters.get(cluster)
         if found is None:
             found = state.clusters[cluster] = ClusterState()
-        if self.policy.by_cycle and statement.cycle > state.cycle:
+        if policy.by_cycle and statement.cycle > state.cycle:
             state.cycle = statement.cycle
             clear_votes(state.clusters.values())
         affirmed, place = statement.affirmed, (statement.effective_at, statement.observed_at)
         who, ends_at = voter(statement), statement.valid_to
-        if statement.cycle == state.cycle or not self.policy.by_cycle:
-            cast(found, affirmed, Vote(place, who, ends_at), self.policy.window)
+        if not policy.by_cycle or statement.cycle == state.cycle:
+            cast(found, affirmed, Vote(place, who, ends_at), policy.window)
         if ends_at is not None:
             granularity = statement.hi_granularity or "day"
             insort(state.ends, End(ends_at, cluster, affirmed, who, place, granularity))
@@ -78,7 +78,7 @@ class Voting(Counting):
         elif place == cluster.first_at and statement.form < cluster.first_form:
             cluster.first_form = statement.form
         if statement.valid_to is None:
-            known = max(place)
+            known = place[0] if place[0] > place[1] else place[1]
             if cluster.endless_known is None or known > cluster.endless_known:
                 cluster.endless_known = known
         elif cluster.ends_latest is None or statement.valid_to > cluster.ends_latest:
@@ -169,17 +169,22 @@ class Voting(Counting):
         """Say whether the open fact is contested now, and by whom, on its episode."""
         held = self.state.open
         assert held is not None
+        episode.rivals = self.contest(held)
+        episode.contested = bool(episode.rivals)
+
+    def contest(self, held: OpenFact) -> list[tuple[Side, Spelling | None]]:
+        """By whom the open fact is contested now, strongest first; by nobody: it is not."""
         own = newest(self.state.clusters[held.cluster], True, self.policy.window)
         if self._is_safe(held, own):
-            return
+            return []
         rivals = self._rivals(held)
         if not rivals:
-            return
+            return []
         n_own, *n_against = seats((own, *(votes for _, votes in rivals)), self.policy.window)
         against = sum(n_against)
-        episode.contested = against * 100 > self.policy.contested_above * (n_own + against)
-        if episode.contested:
-            episode.rivals = [(side, self.state.clusters[side[0]].spelling) for side, _ in rivals]
+        if against * 100 <= self.policy.contested_above * (n_own + against):
+            return []
+        return [(side, self.state.clusters[side[0]].spelling) for side, _ in rivals]
 
     def _is_safe(self, held: OpenFact, own: Sequence[Vote]) -> bool:
         """Whether too few votes of others are among the newest for any contest, whoever rivals the fact.

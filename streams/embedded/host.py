@@ -6,14 +6,15 @@ same transaction, until nothing is unread. Holds no business logic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from state.instants import Instant
-from streams.embedded.store import EmbeddedStore
+from streams.embedded.store import NO_TRACES, EmbeddedStore
 from streams.host import Agent, Effects, Output, Record
-from streams.keys import Partition
+from streams.keys import Offset, Partition
 from streams.topics import SPEC_OF, Topic
+from streams.tracing import OFF, Tracing
 
 PARTITION: Final = Partition(0)
 READ_MAX: Final = 2_000  # records handed to an agent at once
@@ -57,13 +58,18 @@ class EmbeddedHost:
         *,
         clock: Callable[[], Instant],
         agree: Callable[[bool], None] = lambda _accept_model_change: None,
+        tracing: Tracing = OFF,
     ) -> None:
         self.store = store
         self.agents = agents
         self.clock = clock
         self._state = EmbeddedState(store)
         self._agree = agree
+        self._tracing = tracing
         self._started = False
+        self._read_topics = frozenset(topic for agent in agents for topic in agent.inputs)
+        assert not any(SPEC_OF[topic].compacted for topic in self._read_topics), "agents read logs"
+        self._fresh: dict[Topic, list[Record]] = {}
 
     def start(self, *, accept_model_change: bool = False) -> None:
         """Make sure that the agents may go on with the tables; a second call does nothing.
@@ -81,21 +87,27 @@ class EmbeddedHost:
         items: Items,
         *,
         then: Callable[[list[Output]], None] | None = None,
+        traces: Mapping[int, bytes] = NO_TRACES,
     ) -> list[Output]:
         """Append (key, value, recorded_at) records, run every agent on them, and commit.
 
         `then` joins the same transaction, for a caller that keeps its own place in a file; it gets the
-        outputs. Returns all outputs in order. When this returns, everything is durable; when it raises,
-        nothing happened.
+        outputs. `traces` are the traceparents of the records that have one, by their number. Returns all
+        outputs in order. When this returns, everything is durable; when it raises, nothing happened.
         """
-        return self.publish_each([(topic, items)], then=then)
+        return self.publish_each([(topic, items)], then=then, traces=traces)
 
     def publish_each(
-        self, appends: Iterable[tuple[Topic, Items]], *, then: Callable[[list[Output]], None] | None = None
+        self,
+        appends: Iterable[tuple[Topic, Items]],
+        *,
+        then: Callable[[list[Output]], None] | None = None,
+        traces: Mapping[int, bytes] = NO_TRACES,
     ) -> list[Output]:
         """As `publish`, for several appends in one transaction; the agents run after each of them.
 
         `appends` is asked for the next one when all that follows from the one before is in the tables.
+        `traces` are those of the first.
         """
         self.start()
         now = self.clock()
@@ -103,7 +115,9 @@ class EmbeddedHost:
         with self.store.transaction():
             for topic, items in appends:
                 stamped = [(key, value, now if at is None else at) for key, value, at in items]
-                self.store.append(topic, PARTITION, stamped)
+                self._fresh = {}  # also what a transaction left behind that was taken back
+                self._append(topic, stamped, traces)
+                traces = NO_TRACES
                 outputs += self._drain(now)
             if then is not None:
                 then(outputs)
@@ -120,9 +134,11 @@ class EmbeddedHost:
                     start = self.store.next_offset(agent.name, topic, PARTITION)
                     if start >= self.store.end(topic, PARTITION):
                         continue
-                    records = self.store.read(topic, PARTITION, start, READ_MAX)
-                    effects = agent.apply(self._state, records)
-                    self._write(effects, max(record.recorded_at for record in records))
+                    records = self._read(topic, start)
+                    with self._tracing.handling(agent.name, records) as handling:
+                        effects = agent.apply(self._state, handling.records)
+                        effects.outputs = handling.emitted(effects.outputs)
+                        self._write(effects, max(record.recorded_at for record in records))
                     self.store.commit_offset(agent.name, topic, PARTITION, records[-1].offset + 1)
                     outputs.extend(effects.outputs)
                     progress = True
@@ -132,8 +148,31 @@ class EmbeddedHost:
         """Apply the effects. What follows from records is as new as the newest of them, not as the last."""
         self.store.write(effects.writes)
         by_topic: dict[Topic, list[tuple[bytes | None, bytes, Instant]]] = {}
+        traces: dict[Topic, dict[int, bytes]] = {}
         for output in effects.outputs:
-            by_topic.setdefault(output.topic, []).append((output.key, output.value, recorded_at))
+            items = by_topic.setdefault(output.topic, [])
+            if output.trace is not None:
+                traces.setdefault(output.topic, {})[len(items)] = output.trace
+            items.append((output.key, output.value, recorded_at))
         for topic, items in by_topic.items():
             assert topic in SPEC_OF
-            self.store.append(topic, PARTITION, items)
+            self._append(topic, items, traces.get(topic, NO_TRACES))
+
+    def _append(
+        self, topic: Topic, items: Sequence[tuple[bytes | None, bytes, Instant]], traces: Mapping[int, bytes]
+    ) -> None:
+        """Append records, and keep at hand those that an agent is about to read."""
+        start = self.store.append(topic, PARTITION, items, traces)
+        if topic in self._read_topics:
+            self._fresh.setdefault(topic, []).extend(
+                Record(topic, PARTITION, Offset(start + number), key, value, at, traces.get(number))
+                for number, (key, value, at) in enumerate(items)
+            )
+
+    def _read(self, topic: Topic, start: Offset) -> list[Record]:
+        """What an agent has not read: as it was just appended, or from the file where there is more."""
+        fresh = self._fresh.get(topic)
+        if fresh and fresh[0].offset <= start:
+            first = start - fresh[0].offset
+            return fresh[first : first + READ_MAX]
+        return self.store.read(topic, PARTITION, start, READ_MAX)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from state.errors import FactdriftError
 from state.instants import Instant
+from streams.embedded.layout import SCHEMA, TRACES, configure
 from streams.embedded.sqlite import transaction
 from streams.host import Record, Write
 from streams.keys import Offset, Partition
@@ -22,34 +23,8 @@ from streams.topics import SPEC_OF, Topic
 
 FILE_NAME: Final = "factdrift.sqlite"
 STORE_FORMAT: Final = 1
+NO_TRACES: Final[Mapping[int, bytes]] = {}
 BUSY_TIMEOUT_S: Final = 30.0  # one batch of another process takes milliseconds; longer means it hangs
-
-_SCHEMA: Final = """
-CREATE TABLE log (
-    topic TEXT NOT NULL, partition INTEGER NOT NULL, "offset" INTEGER NOT NULL,
-    key BLOB, value BLOB NOT NULL, recorded_at INTEGER NOT NULL,
-    PRIMARY KEY (topic, partition, "offset")
-) WITHOUT ROWID;
-CREATE TABLE latest (
-    topic TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, recorded_at INTEGER NOT NULL,
-    PRIMARY KEY (topic, key)
-) WITHOUT ROWID;
-CREATE TABLE tables (
-    name TEXT NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, PRIMARY KEY (name, key)
-) WITHOUT ROWID;
-CREATE TABLE ends (
-    topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, partition)
-) WITHOUT ROWID;
-CREATE TABLE offsets (
-    agent TEXT NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL,
-    PRIMARY KEY (agent, topic, partition)
-) WITHOUT ROWID;
-CREATE TABLE imports (
-    name TEXT PRIMARY KEY, bytes_done INTEGER NOT NULL, lines_done INTEGER NOT NULL,
-    dead_done INTEGER NOT NULL, digest BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-"""
 
 
 class StoreFormat(FactdriftError):
@@ -84,9 +59,9 @@ class EmbeddedStore:
         with _translated(self.path):
             self._db = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
             try:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.execute("PRAGMA synchronous = FULL")
+                configure(self._db)
                 self._prepare()
+                self._lookup = self._db.cursor()
             except BaseException:
                 self._db.close()
                 raise
@@ -98,9 +73,8 @@ class EmbeddedStore:
                 name for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             }
             if not names:
-                for statement in _SCHEMA.split(";\n"):
-                    if statement.strip():
-                        self._db.execute(statement)
+                for statement in SCHEMA:
+                    self._db.execute(statement)
                 self._db.execute("INSERT INTO meta VALUES ('format', ?)", (STORE_FORMAT,))
             elif not {"meta", "log"} <= names:
                 raise StoreFormat(
@@ -113,6 +87,7 @@ class EmbeddedStore:
                     f"this release reads {STORE_FORMAT}. Start the release that wrote it, or replay your "
                     "observations into a new --data."
                 )
+            self._db.execute(TRACES)
             self._db.execute("COMMIT")
         except BaseException:
             self._db.execute("ROLLBACK")
@@ -135,10 +110,12 @@ class EmbeddedStore:
         topic: Topic,
         partition: Partition,
         items: Sequence[tuple[bytes | None, bytes, Instant]],
-    ) -> None:
+        traces: Mapping[int, bytes] = NO_TRACES,
+    ) -> Offset:
         """Write (key, value, recorded_at) records; on a compacted topic only the latest of a key is kept.
 
-        There an empty value leaves nothing of the key.
+        There an empty value leaves nothing of the key, and nothing is kept of `traces`: the headers of the
+        records that have one, by their number. Returns the offset of the first; a compacted topic has none.
         """
         if SPEC_OF[topic].compacted:
             latest = {key or b"": (value, recorded_at) for key, value, recorded_at in items}
@@ -155,7 +132,7 @@ class EmbeddedStore:
                     if value
                 ],
             )
-            return
+            return Offset(0)
         start = self.end(topic, partition)
         self._db.executemany(
             "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)",
@@ -169,6 +146,12 @@ class EmbeddedStore:
             "ON CONFLICT (topic, partition) DO UPDATE SET next = excluded.next",
             (topic.value, partition, start + len(items)),
         )
+        if traces:
+            self._db.executemany(
+                "INSERT INTO traces VALUES (?, ?, ?, ?)",
+                [(topic.value, partition, start + number, trace) for number, trace in traces.items()],
+            )
+        return start
 
     def end(self, topic: Topic, partition: Partition) -> Offset:
         """The offset that the next record of a topic gets."""
@@ -180,13 +163,14 @@ class EmbeddedStore:
     def read(self, topic: Topic, partition: Partition, start: int, limit: int) -> list[Record]:
         """At most `limit` records from offset `start` on."""
         rows = self._db.execute(
-            'SELECT "offset", key, value, recorded_at FROM log '
+            'SELECT "offset", key, value, recorded_at, trace '
+            'FROM log LEFT JOIN traces USING (topic, partition, "offset") '
             'WHERE topic = ? AND partition = ? AND "offset" >= ? ORDER BY "offset" LIMIT ?',
             (topic.value, partition, start, limit),
         )
         return [
-            Record(topic, partition, Offset(offset), key, value, Instant(recorded_at))
-            for offset, key, value, recorded_at in rows
+            Record(topic, partition, Offset(offset), key, value, Instant(recorded_at), trace)
+            for offset, key, value, recorded_at, trace in rows
         ]
 
     def latest(self, topic: Topic) -> Iterator[tuple[bytes, bytes]]:
@@ -199,10 +183,11 @@ class EmbeddedStore:
 
     def get(self, table: str, key: bytes) -> bytes | None:
         """The stored value of a key, or None."""
-        found = self._db.execute(
+        # One cursor for all, and read to its end: asked several times for each observation.
+        found = self._lookup.execute(
             "SELECT value FROM tables WHERE name = ? AND key = ?", (table, key)
-        ).fetchone()
-        return found[0] if found else None
+        ).fetchall()
+        return found[0][0] if found else None
 
     def items(self, table: str, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """All (key, value) of a table, those whose key begins with `prefix`, in order of the key."""
@@ -218,7 +203,11 @@ class EmbeddedStore:
         """Apply changes of tables. Of several changes of one key the last one counts."""
         last = {(w.table, w.key): w.value for w in writes}
         puts = [(table, key, value) for (table, key), value in last.items() if value is not None]
-        self._db.executemany("INSERT OR REPLACE INTO tables VALUES (?, ?, ?)", puts)
+        self._db.executemany(  # REPLACE would move the row to the end, and write its key anew
+            "INSERT INTO tables VALUES (?, ?, ?) "
+            "ON CONFLICT (name, key) DO UPDATE SET value = excluded.value",
+            puts,
+        )
         gone = [at for at, value in last.items() if value is None]
         if gone:
             self._db.executemany("DELETE FROM tables WHERE name = ? AND key = ?", gone)
@@ -248,6 +237,10 @@ class EmbeddedStore:
         self._db.execute(
             f'UPDATE log SET value = ?, key = {key} WHERE topic = ? AND partition = ? AND "offset" = ?',  # noqa: S608
             (value, topic.value, partition, offset),
+        )
+        self._db.execute(
+            'DELETE FROM traces WHERE topic = ? AND partition = ? AND "offset" = ?',
+            (topic.value, partition, offset),
         )
 
     def everything(self) -> Iterator[tuple[str, bytes, bytes]]:

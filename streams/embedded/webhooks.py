@@ -26,6 +26,7 @@ from streams.embedded.store import EmbeddedStore
 from streams.host import Record
 from streams.keys import Offset
 from streams.topics import Topic
+from streams.tracing import OFF, Tracing
 from streams.webhook_config import ALERT_TOPICS, Receiver
 from streams.webhook_delivery import Delivery, Place
 
@@ -48,11 +49,17 @@ class EmbeddedWebhooks:
     """Carries the events of the log in `folder` to receivers, from `start` to `stop`."""
 
     def __init__(
-        self, folder: Path, receivers: Sequence[Receiver], *, told: Told = lambda _webhook, _outcome: None
+        self,
+        folder: Path,
+        receivers: Sequence[Receiver],
+        *,
+        told: Told = lambda _webhook, _outcome: None,
+        tracing: Tracing = OFF,
     ) -> None:
         self._folder = folder
         self.deliveries = [
-            Delivery(receiver, self._keep_letter, told=partial(told, receiver.name)) for receiver in receivers
+            Delivery(receiver, self._keep_letter, told=partial(told, receiver.name), tracing=tracing)
+            for receiver in receivers
         ]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="webhooks")
         self._stopping = asyncio.Event()

@@ -69,3 +69,21 @@ def as_compared(spelling: str, stored: dict[bytes, bytes]) -> Form:
 
 def worded(word: str, number: str) -> Statement:
     return msgspec.structs.replace(statement("", 1, id=number), form=type_object(word).key, spelling=word)
+
+
+def test_texts_are_asked_for_from_the_second_on_whether_they_come_together_or_not() -> None:
+    first, second = worded("a", "1"), worded("b", "2")
+    together, apart = Clustering(Forms(), b"claim", MODEL), Clustering(Forms(), b"claim", MODEL)
+    shelf = Shelf({}.get)
+
+    assert together.wanted([first, second], shelf) == {"t:a": "a", "t:b": "b"}
+    assert apart.wanted([first], shelf) == {}
+    apart.enter([first], [], {}, shelf)
+    assert apart.forms == Forms(said={"t:a": {"a": 1}})
+    assert apart.wanted([second], shelf) == {"t:a": "a", "t:b": "b"}
+
+    together.enter([first, second], [], {}, shelf)
+    apart.enter([second], [], {}, shelf)
+    assert together.forms == apart.forms
+    assert together.forms.said == {"t:a": {"a": 1}, "t:b": {"b": 1}}
+    assert together.forms.degraded == ["t:a", "t:b"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import weakref
 
+from agents.consolidation import LiveClaims
 from state import stored_claim as claims
 from state.claim import LiveClaim
 from state.identity import claim_id
@@ -17,17 +18,35 @@ from state.shelf import Shelf
 from state.stored_claim import Claim
 from tests.builders import statement
 
+LIVES_IN = packaged().get("lives_in")
 
-def test_a_claim_that_is_let_go_is_gone_without_the_collector() -> None:
-    predicate = packaged().get("lives_in")
-    claim = Claim(
+
+def new_claim() -> Claim:
+    return Claim(
         claim=claim_id("default", "kim", "lives_in"),
         namespace="default",
         subject="kim",
         predicate="lives_in",
-        layout=claims.layout_of(predicate),
+        layout=claims.layout_of(LIVES_IN),
     )
-    live = LiveClaim(claim, predicate=predicate, policy=Policy())
+
+
+def test_a_claim_is_kept_in_use_once_it_is_spoken_of_again() -> None:
+    held = LiveClaims()
+    new = LiveClaim(new_claim(), predicate=LIVES_IN, policy=Policy())
+    new.apply([statement("t:oslo", 1, id="a")], (), Shelf(lambda _key: None), epoch=0)
+    stored = claims.encode(new.claim)
+    again = LiveClaim(claims.decode(stored), predicate=LIVES_IN, policy=Policy())
+
+    held.keep(b"new", stored, new)
+    held.keep(b"again", stored, again)
+
+    assert held.get(b"new", stored) is None
+    assert held.get(b"again", stored) is again
+
+
+def test_a_claim_that_is_let_go_is_gone_without_the_collector() -> None:
+    live = LiveClaim(new_claim(), predicate=LIVES_IN, policy=Policy())
     arrivals = [statement("t:oslo", 1, id="a", document="d"), statement("t:rome", 2, id="b")]
     outcome = live.apply(arrivals, (), Shelf(lambda _key: None), epoch=0)
     assert outcome.changed

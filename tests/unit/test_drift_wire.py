@@ -18,7 +18,7 @@ from streams.events import DriftAlert
 from streams.host import Record
 from streams.keys import Offset, Partition
 from streams.topics import Topic
-from streams.wire import fact_event, fact_fields
+from streams.wire import fact_event, fact_fields, to_json
 from tests.builders import day
 from tests.property.test_drift import fact
 
@@ -90,7 +90,7 @@ def test_an_event_of_a_fact_is_read_as_the_partition_reads_the_change() -> None:
     made = fact("tea", "kim", reason="outvoted", at=day(7), declared=True)
     change = Change(Kind.INVALIDATED, "", made, 3)
     body = fact_fields(made, 3, recorded_at=day(50), cycle=1, policy_version="1", model=None, degraded=False)
-    event = fact_event(change, body, position="observations-by-claim/0/1")
+    event = fact_event(change, to_json(body), position="observations-by-claim/0/1")
 
     (update,) = read_batch([told(Topic.FACT_INVALIDATED, event)], {}).updates
 

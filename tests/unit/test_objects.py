@@ -374,3 +374,18 @@ def test_no_two_kinds_share_a_key() -> None:
 
     for a, b in combinations(typed, 2):
         assert a.kind is b.kind or a.key != b.key
+
+
+def test_a_blank_object_is_refused_each_time_it_comes() -> None:
+    for _ in range(3):
+        with pytest.raises(BadInput) as caught:
+            type_object(" . ")
+        assert caught.value.code == "blank_object"
+
+
+@pytest.mark.parametrize("written", ["Oslo", "12 kg", "8 May 2023", "a" * 5_000])
+def test_a_text_is_typed_the_same_whether_it_came_before_or_not(written: str) -> None:
+    first, again = type_object(written), type_object("".join(written))
+
+    assert first == again
+    assert type_object(written.upper()).spelling == written.upper()

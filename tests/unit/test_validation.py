@@ -352,6 +352,21 @@ PAIRS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "written", [b"Os\\u0000lo", b"Os\\blo", b"Os\x7flo", b"Os\xc2\x85lo", b"Os\\u0085lo"]
+)
+@pytest.mark.parametrize("field", ["subject", "predicate", "object", "observation_id", "document"])
+def test_a_control_character_is_found_however_the_record_writes_it(field: str, written: bytes) -> None:
+    named = record(source={"document": "@"}) if field == "document" else record(**{field: "@"})
+    raw = named.replace(b'"@"', b'"' + written + b'"')
+    assert raw != named
+
+    with pytest.raises(BadInput) as caught:
+        read(raw, recorded_at=RECORDED_AT)
+
+    assert caught.value.code == "control_character"
+
+
 def test_the_defects_are_listed_in_the_documented_order() -> None:
     assert list(DEFECTS) == [code for code in CODES if code in DEFECTS]
 

@@ -165,7 +165,9 @@ def test_an_event_has_the_fields_of_the_model_of_its_topic(
 ) -> None:
     change = Change(kind, revision.value if kind is Kind.REVISED else "", given_fact, version)
 
-    read_back = check(MODEL_OF[kind], fact_event(change, body(given_fact, 1), position="topic/0/7"))
+    read_back = check(
+        MODEL_OF[kind], fact_event(change, to_json(body(given_fact, version)), position="topic/0/7")
+    )
 
     assert (read_back.event, read_back.version, read_back.position) == (kind.value, version, "topic/0/7")
     assert read_back.revision == (revision.value if kind is Kind.REVISED else None)
@@ -211,7 +213,7 @@ def test_the_check_of_fields_sees_a_field_too_many_and_a_field_too_few_at_every_
 )  # fmt: skip
 def test_the_models_refuse_what_is_no_event(changes: dict[str, Any]) -> None:
     change = Change(Kind.REVISED, Revision.ENDED.value, fact(), 2)
-    good = json.loads(fact_event(change, body(fact()), position="topic/0/7"))
+    good = json.loads(fact_event(change, to_json(body(fact())), position="topic/0/7"))
     events.FactRevised.model_validate(good)
 
     with pytest.raises(ValidationError):
@@ -234,7 +236,7 @@ def test_kinds_revisions_and_codes_are_those_of_the_models() -> None:
 
 def test_an_event_is_recognised_by_its_id_alone() -> None:
     def event_id(change: Change, position: str = "t/0/1") -> str:
-        return str(json.loads(fact_event(change, body(change.fact), position=position))["event_id"])
+        return str(json.loads(fact_event(change, to_json(body(change.fact)), position=position))["event_id"])
 
     created = Change(Kind.CREATED, "", fact(), 1)
     others = [
@@ -255,7 +257,9 @@ def test_drift_counts_by_when_the_deciding_statement_was_made() -> None:
         reason="outvoted", hi=day(3), hi_granularity="day", decided_at=day(3), decided_observed_at=day(5)
     )
 
-    event = json.loads(fact_event(Change(Kind.INVALIDATED, "", ended, 2), body(ended), position="t/0/1"))
+    event = json.loads(
+        fact_event(Change(Kind.INVALIDATED, "", ended, 2), to_json(body(ended)), position="t/0/1")
+    )
 
     assert event["decided_observed_at"] == "2024-01-06T00:00:00Z"
 
