@@ -21,6 +21,7 @@ import msgspec
 from agents.audit_wire import audit_record, rule_event
 from agents.clock import tick_request
 from agents.rule_log import Forwarded, decode_entry
+from agents.trust_totals import TOTALS_TABLE, take_told
 from state.cycles import Audit, Part, assemble
 from state.errors import BadInput
 from state.instants import Instant
@@ -86,27 +87,29 @@ def part_key(cycle: int, partition: int) -> bytes:
     return f"{cycle}/{partition}".encode()
 
 
-def audit() -> Agent:
-    """The agent that closes cycles and keeps the rules."""
+def audit(*, learns_trust: bool = False) -> Agent:
+    """The agent that closes cycles and keeps the rules; with `learns_trust` also what is known of sources."""
 
     def apply(state: State, records: Sequence[Record]) -> Effects:
         tables, effects = Tables(state), Effects()
         for record in records:
             if record.offset > audited(tables).reached:
-                effects.outputs += _Step(tables, record).take()
+                effects.outputs += _Step(tables, record, learns_trust=learns_trust).take()
         effects.writes += tables.writes()
         return effects
 
-    stages = ((OPEN_TABLE, RULES_TABLE), (AUDIT_TABLE,))
+    known = (TOTALS_TABLE,) if learns_trust else ()
+    stages = ((OPEN_TABLE, RULES_TABLE, *known), (AUDIT_TABLE,))
     return Agent("cycle-audit", (Topic.CYCLE_PARTS,), stages, apply)
 
 
 class _Step:
     """One record of the audit's log, taken in."""
 
-    def __init__(self, tables: Tables, record: Record) -> None:
+    def __init__(self, tables: Tables, record: Record, *, learns_trust: bool) -> None:
         self.tables = tables
         self.record = record
+        self.learns_trust = learns_trust
         self.before = audited(tables)
         self.outputs: list[Output] = []
         self.changes: list[RuleChange] = []
@@ -148,6 +151,8 @@ class _Step:
         value = audit_record(found, names=names, closed_at=self.record.recorded_at)
         self.outputs.append(Output(Topic.CYCLES, str(found.cycle).encode(), value))
         self._close_rules(found)
+        if self.learns_trust:
+            self.outputs += take_told(self.tables, found, self.record)
         for number in numbers:  # those of this cycle may be needed again, should the next write be lost
             self.tables.put(OPEN_TABLE, part_key(found.cycle - 1, number), None)
         return msgspec.structs.replace(

@@ -14,6 +14,7 @@ import msgspec
 
 from agents import composition
 from agents.consolidation import CLAIMS_TABLE, PIECES_TABLE, SUBJECTS_TABLE, Subject
+from agents.trust_snapshots import decided_by
 from state import stored_claim as claims
 from state.aliases import names_of
 from state.claim import LiveClaim
@@ -77,7 +78,7 @@ def read_claim(
     claim = claims.decode(stored)
     model = model_of(claim.forms.model)  # the one that decided, whatever is set today
     declared = _as_stored(registry.get(claim.predicate), claim)
-    policy = composition.policy(settings)
+    policy = decided_by(store.get, claim, composition.policy(settings))
     live = LiveClaim(claim, predicate=declared, policy=policy, model=model)
     live.shelf = Shelf(lambda piece: store.get(PIECES_TABLE, piece))
     statements = live.everything()

@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from agents import trust_counting
 from agents.following import Folded
 from agents.rule_matching import PATTERNS_TABLE, RuleMatcher, take_changes
 from state.changes import Kind
@@ -56,12 +57,16 @@ _decode_alert: Final = msgspec.json.Decoder(_Alert).decode
 
 
 class CycleParts:
-    """The follower. Its table of alerts must be an early one (`agents.consolidation`)."""
+    """The follower. Its table of alerts must be an early one (`agents.consolidation`).
+
+    With `learns_trust` it also tells what `agents.trust_counting`, which comes before it, has counted.
+    """
 
     tables = (PARTS_TABLE, PATTERNS_TABLE)
     early = (ALERTS_TABLE,)
 
-    def __init__(self) -> None:
+    def __init__(self, *, learns_trust: bool = False) -> None:
+        self._learns_trust = learns_trust
         self._matcher = RuleMatcher()
 
     def follow(self, tables: Tables, folded: Folded) -> list[Output]:
@@ -75,6 +80,8 @@ class CycleParts:
         self._count(tables, folded, part)
         outputs = []
         if folded.closes:
+            if self._learns_trust:
+                part.trust = trust_counting.told_at(tables, folded.moved.number)
             outputs.append(_told(folded, part, alerts))
             part = _begin(folded, folded.record.offset + 1)
         after = _encode(part)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, select
 from agents.claims import ClaimRead
 from agents.read_model import Folding, schema
 from agents.read_model.heard import Name, heard
-from agents.read_model.past import facts_of, read_of
+from agents.read_model.past import facts_of, read_of, weighing
 from state.assertion_log import Assertions
 from state.assertions import TakenBack
 from state.corrections import Decision
@@ -40,7 +40,7 @@ def assertions_of(
     Folds the claim once. Raises ReadModelError `too_much_evidence`.
     """
     found = heard(connection, name, known_at=known_at, by_cycle=folding.policy.by_cycle)
-    read = read_of(folding, name, found)
+    read = read_of(weighing(connection, folding, name, known_at=known_at), name, found)
     live = LiveAssertions(
         Assertions(),
         Shelf(lambda _key: None),

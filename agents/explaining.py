@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from agents.claims import ClaimRead
+from agents.telling_trust import trust_fields
 from state.decided import retracted_by
 from state.explanation import Explanation, Placed
 from state.facts import About, build, state_at
 from state.instants import Instant, format_instant
 from state.interval import Interval, to_json
+from state.probability import probability
 from state.statements import Statement
 from state.trace import Duel, Tally, Weighing, votes_needed
 from state.why_not import Verdict, facts_within
@@ -33,7 +35,7 @@ def as_json(
     `fact` in it is always an index into all facts of the claim, which each fact repeats as `index`.
     """
     chosen = range(len(explanation.facts)) if during is None else facts_within(explanation, during)
-    claim = read.claim
+    claim, trust = read.claim, read.policy.trust
     return {
         "claim_id": claim.claim,
         "namespace": claim.namespace,
@@ -43,6 +45,7 @@ def as_json(
         "cardinality": read.predicate.cardinality,
         "change": read.predicate.change,
         "policy_version": read.policy.version,
+        **({} if trust is None else {"trust": trust_fields(trust, read.statements)}),
         "model": claim.forms.model or None,
         "degraded": list(claim.forms.degraded),
         "now": format_instant(now),
@@ -74,6 +77,7 @@ def _fact(read: ClaimRead, explanation: Explanation, place: int, now: Instant) -
         "support": fact.support,
         "dissent": fact.dissent,
         "confidence": round(fact.confidence, 6),
+        "probability": probability(fact, read.predicate),
         "supported_by": [_statement(read, s) for s in explained.support],
         "dissented_by": [_statement(read, s) for s in explained.dissent],
         "closed_by": [_statement(read, s) for s in explained.closing],

@@ -1,7 +1,8 @@
-"""Finds the claims whose texts should be compared again, and asks for it through the log.
+"""Finds the claims that should be folded again though nothing new was heard, and asks for it through the log.
 
-Decides which claims are due: those that were folded without the vectors they wanted, and those that another
-model compared. What comes of it is `state.claim`'s business, and stands in events.
+Decides which claims are due: those that were folded without the vectors they wanted, those that another model
+compared, and disputed ones that were decided by an older snapshot of trust (`agents.trust_snapshots`). What
+comes of it is `state.claim`'s business, and stands in events.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import msgspec
 
 from agents.consolidation import CLAIMS_TABLE
 from agents.logs import EmbeddedLog, Log
+from agents.trust_snapshots import is_outweighed
 from state import stored_claim as claims
 from state.reclustering import OP
 from streams.embedded import EmbeddedStore
@@ -23,12 +25,15 @@ from streams.wire import to_json
 
 @dataclass(frozen=True, slots=True, order=True)
 class Due:
-    """A claim whose texts should be compared again, and whether that is because vectors were missing."""
+    """A claim that should be folded again: `degraded` because vectors were missing, `outweighed` because more
+    is known of its sources by now.
+    """
 
     namespace: str
     subject: str
     predicate: str
     degraded: bool
+    outweighed: bool = False
 
     def request(self) -> bytes:
         """The record that asks for it."""
@@ -67,6 +72,8 @@ def _of_tables(store: EmbeddedStore, identity: str) -> Iterator[Due]:
         forms = claim.forms
         if forms.degraded or forms.model not in ("", identity):
             yield Due(claim.namespace, claim.subject, claim.predicate, bool(forms.degraded))
+        elif is_outweighed(store.get, claim):
+            yield Due(claim.namespace, claim.subject, claim.predicate, degraded=False, outweighed=True)
 
 
 class _State(msgspec.Struct):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from agents.telling_trust import majority_by, weighed
 from agents.wording import Words, count, few, joined, more, sentence, text, votes, word
 from state.decided import retracted_by
 from state.episodes import Reason
@@ -119,7 +120,7 @@ class Telling(Words):
         if fact.against is not None:
             yield f"This goes against a decision, {self._taken(fact.against)}: it was said again since."
         if opening.how is How.MAJORITY:
-            yield "This never changes, so there is one fact, by plain majority over all documents."
+            yield f"This never changes, so there is one fact, by {majority_by(self.explanation.policy)}."
             return
         if opening.how is How.REPORTED:
             yield f"Nothing was heard of it at the time: that it ended then was said afterwards, by {by}."
@@ -235,8 +236,12 @@ class Telling(Words):
         if self.explanation.predicate.never_changes:
             shares = [f"{self.rival(duel)} has {duel.n_for}" for duel in standing.duels]
             yield f"It has {votes(len(standing.held.votes))}; {joined(shares)}."
+            trust, more_or_as_many = self.explanation.policy.trust, "has more, or as many"
+            if trust is not None:
+                yield from weighed(trust, standing, [self.value(fact), *map(self.rival, standing.duels)])
+                more_or_as_many = "weighs more, or as much"
             if contested:
-                yield "It is contested, and stays because no value has more, or as many and was said before."
+                yield f"It is contested, and stays because no value {more_or_as_many} and was said before."
             return
         counted = zip(standing.duels, standing.seats[1:], strict=True)
         shares = [f"{n} {'says' if n == 1 else 'say'} {self.rival(duel)}" for duel, n in counted if n]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks import Options, competitors, missing, real_input
 from benchmarks.competitors import Heard
-from benchmarks.record import Figure, out, show
+from benchmarks.record import Figure, leave_out, show
+from benchmarks.trusting import Held, arrived, drawn_sources, learnt
 from state.facts import About, as_text, build
 from state.identity import claim_id
 from state.instants import parse_instant
@@ -35,26 +36,27 @@ Method = Callable[[Sequence[Statement]], str | None]
 
 
 def run(options: Options) -> list[Figure]:
-    """Print the share of people for whom each method is right."""
+    """Print the share of people for whom each method is right; then what weights do on drawn sources."""
     lines, truths = real_input(OBSERVATIONS), real_input(TRUTH)
     if lines is None or truths is None:
-        out.print(missing(OBSERVATIONS if lines is None else TRUTH))
-        return []
+        leave_out(missing(OBSERVATIONS if lines is None else TRUTH))
+        return drawn_sources(quick=options.quick)
     said = statements_by_subject(lines)
+    methods = {**METHODS, **trusting(lines, said)}
     people = [json.loads(line) for line in truths][: QUICK_PEOPLE if options.quick else None]
     right: Counter[str] = Counter()
     for person in people:
         statements = said.get(normalise(person["subject"]), [])
         expected = normalise(person["object"].partition(",")[0])
-        for name, method in METHODS.items():
+        for name, method in methods.items():
             right[name] += normalise(method(statements) or "") == expected
     n = len(people)
     figures = [
-        Figure(f"birthplaces/{name}", n, more={"right_percent": 100 * right[name] / n}) for name in METHODS
+        Figure(f"birthplaces/{name}", n, more={"right_percent": 100 * right[name] / n}) for name in methods
     ]
-    rows = [(name, f"{right[name]:,}", f"{n:,}", f"{100 * right[name] / n:.2f} %") for name in METHODS]
+    rows = [(name, f"{right[name]:,}", f"{n:,}", f"{100 * right[name] / n:.2f} %") for name in methods]
     show("Birth places: exact match with the first part of the truth", ("", "right", "of", "share"), rows)
-    return figures
+    return [*figures, *drawn_sources(quick=options.quick)]
 
 
 def statements_by_subject(lines: Sequence[bytes]) -> dict[str, list[Statement]]:
@@ -67,12 +69,34 @@ def statements_by_subject(lines: Sequence[bytes]) -> dict[str, list[Statement]]:
     return found
 
 
-def folded(predicate: Predicate) -> Method:
+def trusting(lines: Sequence[bytes], said: Mapping[str, Sequence[Statement]]) -> dict[str, Method]:
+    """Our fold with learnt weights (docs/trust.md): all statements at once, and the host as they come."""
+    as_it_came, weighed_again = arrived(lines)
+    return {
+        "trust learned, from all statements": folded(
+            Predicate("born_in", change="never"), learnt(said.values())
+        ),
+        "trust learned, as they come": held_by_host(as_it_came),
+        "trust learned, weighed again": held_by_host(weighed_again),
+    }
+
+
+def held_by_host(held: Held) -> Method:
+    """What the embedded host holds of the person that the statements are about."""
+
+    def method(statements: Sequence[Statement]) -> str | None:
+        return held.get(normalise(statements[0].subject)) if statements else None
+
+    return method
+
+
+def folded(predicate: Predicate, policy: Policy | None = None) -> Method:
     """What our fold holds at the end of the evidence: the object of the fact that is open then."""
+    policy = policy or Policy()
     about = About(claim_id("birthplaces", "", predicate.name), "birthplaces", declared=True)
 
     def method(statements: Sequence[Statement]) -> str | None:
-        episodes = fold(statements, predicate, Policy(), {}).episodes
+        episodes = fold(statements, predicate, policy, {}).episodes
         still_open = [episode for episode in episodes if episode.hi is None]
         return as_text(build(about, still_open[-1]).object) if still_open else None
 

@@ -1,4 +1,8 @@
-"""Predicates that never change: one value, by plain majority over all documents (DESIGN 4.8)."""
+"""Predicates that never change: one value, by majority over all documents (DESIGN 4.8).
+
+A plain majority, unless the policy knows how reliable sources have proved (`state.trust`): then each document
+weighs what its source does.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from state.voting import finest
 def fold_never_changing(
     statements: Sequence[Statement], cluster_of: Callable[[Statement], Cluster], policy: Policy
 ) -> list[Episode]:
-    """One fact by plain majority over all documents; ties go to what was observed first.
+    """One fact by majority over all documents; ties go to what was observed first.
 
     All statements share one instant, the earliest effective time of the claim; there is no window, and
     bounds mean nothing. A cluster stands while its votes are more than its denials, or as many and
@@ -34,10 +38,11 @@ def fold_never_changing(
     for statement in counted:
         said.setdefault((cluster_of(statement), statement.affirmed), []).append(statement)
     n_votes = {side: len({voter(s) for s in group}) for side, group in said.items()}
+    weights = n_votes if policy.trust is None else {side: policy.trust.weigh(said[side]) for side in said}
     observed_first = {side: min(s.observed_at for s in group) for side, group in said.items()}
 
     def strength(side: Side) -> tuple[int, Instant]:
-        return (-n_votes[side], observed_first[side])
+        return (-weights[side], observed_first[side])
 
     standing = [
         side
@@ -54,7 +59,7 @@ def fold_never_changing(
     own = said.get(held, [])
     rivals = standing[1:] + ([denial] if denial in said else [])
     rivals.sort(key=lambda side: (*strength(side), side[0], not side[1]))
-    n_against, n_own = sum(n_votes[side] for side in rivals), n_votes.get(held, 0)
+    against, own_weight = sum(weights[side] for side in rivals), weights.get(held, 0)
     dating = counted if decided is None else [*counted, decided]
     start = min(s.effective_at for s in dating)
     dissenting = [
@@ -65,8 +70,8 @@ def fold_never_changing(
         form="",
         ordinal=0,
         lo=Edge(start, finest(s.lo_granularity for s in dating if s.effective_at == start)),
-        contested=n_against * 100 > policy.contested_above * (n_against + n_own),
-        support=n_own,
+        contested=against * 100 > policy.contested_above * (against + own_weight),
+        support=n_votes.get(held, 0),
         dissent=sum(n for side, n in n_votes.items() if side != held and (side[1] or side == denial)),
         observations=len(own),
         supported_by=[s.observation_id for s in own][-NAMED_MAX:],

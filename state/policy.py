@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from state.trust import Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +14,8 @@ class Policy:
     `window` and `lead` count votes; `contested_above` is a share of them in hundredths, so that the
     comparison is exact. A window of `state.votes.ALL_VOTES` leaves no vote out. With `by_cycle` only the
     votes of the newest cycle count, and a share above `contested_above` alone ends a fact: the rule of
-    batch-wise systems, under which facts depend on when evidence arrived (docs/consolidation.md).
+    batch-wise systems, under which facts depend on when evidence arrived (docs/consolidation.md). `trust`
+    says what the vote of each source weighs where a value never changes; without it all votes are equal.
     """
 
     window: int = 5
@@ -20,3 +23,8 @@ class Policy:
     lead: int = 2
     version: str = "1"
     by_cycle: bool = False
+    trust: Trust | None = None
+
+    def trusting(self, trust: Trust) -> Policy:
+        """The policy with weights for sources; its version names their snapshot."""
+        return replace(self, trust=trust, version=f"{self.version}+{trust.stamp}")

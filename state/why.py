@@ -24,6 +24,7 @@ from state.replacing import Replacements
 from state.statements import Statement, order, restatement_key, voter
 from state.timeline import Folded, fold, horizon_of, replacements
 from state.trace import Choice, Duel, Tally, Trace, TracingFold, Weighing
+from state.trust import Trust
 
 
 def explain(
@@ -38,7 +39,7 @@ def explain(
     replaced = replacements(ordered, predicate, cluster_of)
     trace = Trace(ordered, cluster, replaced)
     folded = fold(ordered, predicate, policy, cluster_of, machine=partial(TracingFold, trace=trace))
-    facts, place_of = _Facts(ordered, folded, trace, predicate, cluster).explained()
+    facts, place_of = _Facts(ordered, folded, trace, predicate, cluster, policy.trust).explained()
     return Explanation(
         predicate=predicate,
         policy=policy,
@@ -108,9 +109,11 @@ class _Facts:
         trace: Trace,
         predicate: Predicate,
         cluster: Callable[[Statement], Cluster],
+        trust: Trust | None = None,
     ) -> None:
         self.predicate = predicate
         self.cluster = cluster
+        self.trust = trust
         self.counted = distinct(s for s in ordered if s.votes)
         self.numbers = sorted(range(len(folded.episodes)), key=lambda n: _in_time(folded.episodes[n]))
         self.episodes = [folded.episodes[n] for n in self.numbers]
@@ -145,7 +148,7 @@ class _Facts:
         key = None if episode.lo is None else (episode.cluster, episode.lo.at)
         standing = None if key is None or episode.reason is Reason.WITHDRAWN else self.standings.get(key)
         if self.is_majority and episode.support:
-            standing = _majority(episode, self.counted, self.cluster)
+            standing = _majority(episode, self.counted, self.cluster, self.trust)
         return Explained(
             episode=episode,
             horizon=self.horizon if episode.cluster else self.horizon_bare,
@@ -291,9 +294,16 @@ def _votes_for(decision: Weighing) -> tuple[Statement, ...]:
 
 
 def _majority(
-    episode: Episode, counted: Sequence[Statement], cluster: Callable[[Statement], Cluster]
+    episode: Episode,
+    counted: Sequence[Statement],
+    cluster: Callable[[Statement], Cluster],
+    trust: Trust | None,
 ) -> Weighing:
     """The count behind a fact that can never change: all documents, without a window."""
+
+    def weight(tally: Tally) -> int:
+        return len(tally.votes) if trust is None else trust.weigh(tally.votes)
+
     said: dict[Side, dict[str, Statement]] = {}
     for s in counted:
         side = (cluster(s), s.affirmed)
@@ -303,7 +313,7 @@ def _majority(
     tallies = {side: _tally(side, list(votes.values())) for side, votes in said.items()}
     held = tallies.pop(own)
     rivals = [t for t in tallies.values() if t.side[1] or t.side[0] == own[0]]
-    rivals.sort(key=lambda t: (-len(t.votes), min(s.observed_at for s in t.votes), t.side[0], not t.side[1]))
+    rivals.sort(key=lambda t: (-weight(t), min(s.observed_at for s in t.votes), t.side[0], not t.side[1]))
     duels = [
         Duel(
             rival=tally,

@@ -1,4 +1,4 @@
-"""`factdrift recluster`: compare again what was compared without vectors, or by another model."""
+"""`factdrift recluster`: compare texts again that want it, and weigh votes again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def command(
     accept_model_change: AcceptModelChange = False,
     json: Json = False,
 ) -> None:
-    """Compare the texts of claims again that were folded without vectors, or by another model.
+    """Compare the texts of claims again that were folded without vectors, or by another model; and, in an
+    embedded log with FACTDRIFT_TRUST=learned, weigh disputed votes again by what is known of sources now.
 
     Every fact of such a claim gets an event: what became of it, or `reclustered` where nothing did. Exit
     code 4 where vectors are still missing afterwards; run it again when they are back. On Kafka it only
@@ -47,19 +48,26 @@ def command(
     told = {
         "asked": len(found),
         "degraded": sum(one.degraded for one in found),
-        "other_model": sum(not one.degraded for one in found),
+        "other_model": sum(not one.degraded and not one.outweighed for one in found),
         "left": len(left),
         "model": identity,
     }
+    if n_outweighed := sum(one.outweighed for one in found):
+        told["outweighed"] = n_outweighed
     if for_programs(json):
         write_json(told)
     else:
+        outcome = _outcome(len(left), asked_only=data is None)
         out.print(
             f"{len(found)} claims asked for: {told['degraded']} without vectors, {told['other_model']} "
-            f"compared by another model. {_outcome(len(left), asked_only=data is None)}"
+            f"compared by another model{_weighed(n_outweighed)}. {outcome}"
         )
     if left:
         raise typer.Exit(4)
+
+
+def _weighed(n_outweighed: int) -> str:
+    return f", {n_outweighed} decided by what was known of their sources before" if n_outweighed else ""
 
 
 def _outcome(n_left: int, *, asked_only: bool) -> str:

@@ -13,7 +13,15 @@ from agents.read_model.listing import corrections, cycles, drift_alerts, links, 
 from agents.read_model.naming import claim, claims, subjects
 from agents.read_model.past import Folding, folding_of
 from agents.read_model.projection import applied_offsets, project
-from agents.read_model.reading import changes, claim_read, evidence, fact_evidence, history, newest_change
+from agents.read_model.reading import (
+    changes,
+    claim_read,
+    evidence,
+    fact_evidence,
+    history,
+    how_far,
+    newest_change,
+)
 from agents.read_model.rebuilding import rebuild_embedded, rebuild_kafka
 from agents.read_model.records import (
     ClaimRow,
@@ -67,6 +75,7 @@ __all__ = [
     "folding_of",
     "follow_kafka",
     "history",
+    "how_far",
     "links",
     "newest_change",
     "open_read_model",

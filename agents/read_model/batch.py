@@ -23,6 +23,7 @@ from state.names import normalise_predicate
 from state.objects import type_object
 from state.observations import Observation, Retract
 from state.statements import Spelling, Statement
+from state.trust import TrustSnapshot
 from streams.codec import decode_batch
 from streams.host import Record
 from streams.topics import CHANGE_FEED, Topic
@@ -84,6 +85,7 @@ class Batch:
         self.subjects: dict[tuple[str, str], Row] = {}
         self.corrections: list[Row] = []
         self.wishes: list[Row] = []
+        self.trust: dict[tuple[str, int], Row] = {}
         self.links_gone: set[str] = set()
         self.documents: dict[str, list[Row]] = {}
 
@@ -161,6 +163,12 @@ class Batch:
                 self._decision(record, usable)
             elif isinstance(usable, Forget):
                 self._wish(record, usable)
+            elif isinstance(usable, TrustSnapshot):
+                self.trust[usable.namespace, usable.number] = {
+                    "namespace": usable.namespace,
+                    "number": usable.number,
+                    "body": _encode_body(usable),
+                }
             elif isinstance(usable, Tick):
                 self.clocks[record.partition] = max(cycle, usable.number + 1)
 

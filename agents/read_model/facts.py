@@ -30,6 +30,7 @@ from state.instants import Instant, format_instant, parse_instant
 from state.interval import Interval
 from state.names import normalise, normalise_predicate
 from state.objects import type_object
+from state.probability import probability
 from state.statements import Spelling
 from streams.wire import fact_fields
 
@@ -61,7 +62,7 @@ def facts(
     instants = Instants(now, valid_at, known_at)
     behind = paging.read("facts", cursor, _SHAPE)
     if known_at is None:
-        return _facts_now(connection, wanted, instants, limit, behind)
+        return _facts_now(connection, folding, wanted, instants, limit, behind)
     return _Past(connection, folding, wanted, instants).page(known_at, limit, behind)
 
 
@@ -76,7 +77,7 @@ def fact(
 ) -> FactRead:
     """One fact by its id. Raises ReadModelError `no_such_fact`, also where it was not known by then."""
     columns = schema.facts.c
-    question = select(columns.claim_id, schema.fact_versions.c.body).join(
+    question = select(columns.claim_id, columns.predicate, schema.fact_versions.c.body).join(
         schema.fact_versions, schema.fact_versions.c.seq == columns.seq
     )
     row = connection.execute(question.where(paging.same(columns.fact_id, fact_id))).first()
@@ -84,7 +85,7 @@ def fact(
         raise ReadModelError("no_such_fact", f"No fact has the id {fact_id[:64]!r}.")
     at = Instants(now, valid_at, known_at).at
     if known_at is None:
-        return _as_read(_decode_body(row.body), at)
+        return _as_read(folding, row.predicate, _decode_body(row.body), at)
     name = name_of(connection, row.claim_id)
     read = claim_then(connection, folding, name, known_at=known_at)
     for found in facts_of(read):
@@ -110,7 +111,12 @@ def name_of(connection: Connection, claim_id: str) -> Name:
 
 
 def _facts_now(
-    connection: Connection, wanted: FactFilter, instants: Instants, limit: int, behind: paging.Key | None
+    connection: Connection,
+    folding: Folding,
+    wanted: FactFilter,
+    instants: Instants,
+    limit: int,
+    behind: paging.Key | None,
 ) -> Page[FactRead]:
     columns = schema.facts.c
     order = (columns.namespace, columns.subject, columns.predicate, columns.lo, columns.fact_id)
@@ -125,7 +131,7 @@ def _facts_now(
         .limit(limit + 1)
     )
     rows = connection.execute(question).all()
-    items = [_as_read(_decode_body(row.body), instants.at) for row in rows[:limit]]
+    items = [_as_read(folding, row.predicate, _decode_body(row.body), instants.at) for row in rows[:limit]]
     following = paging.written("facts", tuple(rows[limit - 1][:5])) if len(rows) > limit else None
     return Page(items, following)
 
@@ -169,12 +175,13 @@ def _ends(window: Interval) -> tuple[int, int]:
     )
 
 
-def _as_read(body: FactBody, at: Instant) -> FactRead:
-    """What was published, and the state that the fact has at an instant."""
+def _as_read(folding: Folding, predicate: str, body: FactBody, at: Instant) -> FactRead:
+    """What was published, how likely that is, and the state that the fact has at an instant."""
     hi = body.valid.hi
     retired = body.reason == Reason.WITHDRAWN or (hi is not None and parse_instant(hi) <= at)
     state = State.RETIRED if retired else State.CONTESTED if body.contested else State.OPEN
-    return FactRead(**msgspec.structs.asdict(body), state=state)
+    likely = probability(body, folding.predicate_of(predicate))
+    return FactRead(**msgspec.structs.asdict(body), state=state, probability=likely)
 
 
 # -- what was known then ----------------------------------------------------------------------
@@ -182,19 +189,22 @@ def _as_read(body: FactBody, at: Instant) -> FactRead:
 
 @dataclass(frozen=True, slots=True)
 class Believed:
-    """A fact that was folded again: its place among the answers, and what its texts were compared by."""
+    """A fact that was folded again: its place among the answers, and by what its claim was folded."""
 
     key: paging.Key
+    predicate: str
     fact: Fact
     model: str | None
     degraded: bool
+    policy_version: str
 
     @classmethod
     def of(cls, name: Name, read: ClaimRead, fact: Fact) -> Believed:
         """A fact of a claim."""
         forms = read.claim.forms
         key = (name.namespace, name.subject, name.predicate, _lo(fact), fact.fact_id)
-        return cls(key, fact, forms.model or None, bool(forms.degraded))
+        model, degraded = forms.model or None, bool(forms.degraded)
+        return cls(key, name.predicate, fact, model, degraded, read.policy.version)
 
 
 class _Past:
@@ -311,7 +321,7 @@ def _derived(
         0,
         recorded_at=Instant(0),
         cycle=0,
-        policy_version=folding.policy.version,
+        policy_version=held.policy_version,
         model=held.model,
         degraded=held.degraded,
     )
@@ -325,4 +335,5 @@ def _derived(
         "dissented_by": list(held.fact.dissented_by),
     }
     known = {name: fields[name] for name in FactBody.__struct_fields__}
-    return FactRead(**known, state=state_at(held.fact, at))
+    likely = probability(held.fact, folding.predicate_of(held.predicate))
+    return FactRead(**known, state=state_at(held.fact, at), probability=likely)

@@ -8,7 +8,7 @@ is in order, and what comes from different ones is applied as it arrives.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -141,10 +141,17 @@ def _in_order(feeds: list[_Feed], *, before: int | None) -> list[Record]:
     return [record for _, _, _, record in found]
 
 
-async def follow_kafka(model: ReadModel, settings: Settings, *, to_end: bool = False) -> int:
+async def follow_kafka(
+    model: ReadModel,
+    settings: Settings,
+    *,
+    to_end: bool = False,
+    applied: Callable[[], None] = lambda: None,
+) -> int:
     """Apply what is new on Kafka, for ever, or with `to_end` up to the present ends; returns how many.
 
-    Goes on where the database says. Raises ReadModelError, BrokerUnreachable, BrokerRefused, BrokerFailed.
+    Goes on where the database says. `applied` is called after each batch. Raises ReadModelError,
+    BrokerUnreachable, BrokerRefused, BrokerFailed.
     """
     from streams.kafka.tailing import tail
 
@@ -157,6 +164,7 @@ async def follow_kafka(model: ReadModel, settings: Settings, *, to_end: bool = F
     n_records = 0
     async for records in tail(settings, projection.TOPICS, starts, follow=not to_end):
         n_records += await asyncio.to_thread(apply, model, records)
+        applied()
     return n_records
 
 

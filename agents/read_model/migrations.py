@@ -92,6 +92,11 @@ STEPS: Final[Mapping[int, tuple[str, ...]]] = {
         "CREATE INDEX ix_facts_contested ON facts (namespace, subject, predicate, lo, fact_id) "
         "WHERE contested = {true}",
     ),
+    5: (
+        # What sources weigh, where that is learnt.
+        "CREATE TABLE trust_snapshots (namespace {text} NOT NULL, number BIGINT NOT NULL, "
+        "body {blob} NOT NULL, PRIMARY KEY (namespace, number))",
+    ),
 }  # fmt: skip
 NEWEST: Final = max(STEPS)
 assert sorted(STEPS) == list(range(1, NEWEST + 1))

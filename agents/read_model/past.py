@@ -12,7 +12,7 @@ differs from what was published then where settings have changed since. Publishe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, select
 
@@ -20,6 +20,7 @@ from agents import composition
 from agents.claims import ClaimRead
 from agents.read_model import schema
 from agents.read_model.heard import STATEMENTS_MAX, Heard, Name, heard
+from agents.read_model.trust import policy_then
 from state import decided
 from state.aliases import Aliases
 from state.corrections import Invalidate, Refusal, Supersede
@@ -85,7 +86,14 @@ def claim_then(
     None as `known_at` is everything recorded so far. Raises ReadModelError `too_much_evidence`.
     """
     found = heard(connection, name, known_at=known_at, by_cycle=folding.policy.by_cycle)
-    return read_of(folding, name, found)
+    return read_of(weighing(connection, folding, name, known_at=known_at), name, found)
+
+
+def weighing(connection: Connection, folding: Folding, name: Name, *, known_at: Instant | None) -> Folding:
+    """Folding by what was known of sources when the claim was decided, where votes are weighed."""
+    predicate = folding.predicate_of(name.predicate)
+    policy = policy_then(connection, folding.policy, predicate, name, known_at=known_at)
+    return folding if policy is folding.policy else replace(folding, policy=policy)
 
 
 def read_of(folding: Folding, name: Name, found: Heard) -> ClaimRead:

@@ -135,6 +135,7 @@ def _write(connection: Connection, batch: Batch) -> None:
         batch.wishes,
         sets=tuple(c.name for c in schema.wishes.columns if not c.primary_key),
     )
+    _upsert(connection, schema.trust_snapshots, batch.trust.values())
     gone = sorted(batch.links_gone)
     for start in range(0, len(gone), _AT_ONCE):
         some = gone[start : start + _AT_ONCE]

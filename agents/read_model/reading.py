@@ -111,6 +111,12 @@ def newest_change(connection: Connection) -> str:
     return f"{migrations.generation(connection)}-{newest}"
 
 
+def how_far(connection: Connection) -> str:
+    """How far the read model is, as text: another one whenever anything was applied, events or not."""
+    n_applied = connection.execute(select(func.sum(schema.offsets.c.next_offset))).scalar() or 0
+    return f"{migrations.generation(connection)}-{n_applied}"
+
+
 def _seq_of(cursor: str, generation: str) -> int:
     of, dash, seq = cursor.rpartition("-")
     if not dash or not (seq.isascii() and seq.isdigit() and len(seq) <= 18):

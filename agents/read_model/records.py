@@ -71,9 +71,14 @@ class FactBody(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FactRead(FactBody, frozen=True, kw_only=True):
-    """A fact, and what it is at the instant that was asked about."""
+    """A fact, and what it is at the instant that was asked about.
+
+    `probability` is how likely its value is true now, or at the instant by which it was known; None where
+    nothing says so (`state.probability`).
+    """
 
     state: State
+    probability: float | None
 
 
 class FactVersion(FactBody, frozen=True, kw_only=True):

@@ -230,6 +230,15 @@ rule_events: Final = _documents(
 )
 """What happened to rules (`rule-events`). `seq` rises in the order of application."""
 
+trust_snapshots: Final = Table(
+    "trust_snapshots",
+    metadata,
+    _name("namespace", primary_key=True),
+    _number("number", primary_key=True),
+    _body(),
+)
+"""What sources weigh from the end of a cycle on, where that is learnt; `body` is the snapshot itself."""
+
 erasures: Final = Table(
     "erasures",
     metadata,

@@ -16,11 +16,11 @@ from streams.topics import Topic
 
 TABLES: Final = (
     "claims", "claim-pieces", "subjects", "cycles", "assertions", "assertion-pages", "drift", "cycle-parts",
-    "cycle-alerts", "rule-patterns", "forgotten",
+    "cycle-alerts", "rule-patterns", "forgotten", "trust-counted", "trust-stands", "trust-snapshots",
 )  # fmt: skip
 """The tables that have a changelog. A worker refuses an agent with any other."""
 
-SINGLE_TABLES: Final = ("cycle-audit", "cycle-open", "rules")
+SINGLE_TABLES: Final = ("cycle-audit", "cycle-open", "rules", "trust-totals")
 """The tables of the audit, which runs once for all partitions: their changelogs have one partition."""
 
 RESET: Final = "factdrift reset"
