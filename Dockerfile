@@ -10,7 +10,7 @@ COPY streams streams
 COPY agents agents
 COPY examples examples
 # Every version is pinned: delivery was tested with exactly these (constraints.txt).
-RUN pip install --no-cache-dir --constraint constraints.txt ".[dashboard,postgres]"
+RUN pip install --no-cache-dir --constraint constraints.txt ".[dashboard,otel,postgres]"
 
 FROM python:3.11.13-slim-bookworm
 # The venv is made for this path; it holds the project, so the sources stay behind.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gc
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from agents import aliasing, models
@@ -13,9 +14,13 @@ from agents.clock import clock
 from agents.consolidation import consolidation
 from agents.cycles import CycleParts
 from agents.drift import Drift
+from agents.following import Follower
 from agents.intake import intake
 from agents.linking import Linking
 from agents.refining import Refiner
+from agents.replay import LIVE_MARK
+from agents.trust_counting import TrustCounting
+from agents.trust_snapshots import Trusting
 from state.errors import BadPredicates
 from state.instants import Instant
 from state.policy import Policy
@@ -27,6 +32,7 @@ from streams.embedded import EmbeddedHost, EmbeddedStore
 from streams.embedded.drift import SqliteDriftStore
 from streams.host import Agent, Mark
 from streams.settings import Settings
+from streams.tracing import OFF, Tracing
 from streams.vectors import vectors_of
 
 WAITING_SOURCES = frozenset(("sentence-transformers", "openai"))  # the packaged vectors take milliseconds
@@ -60,19 +66,31 @@ def agents(settings: Settings, *, keeps_index: bool) -> list[Agent]:
     return agents_with(settings, vectors(settings), keeps_index=keeps_index)
 
 
-def agents_with(settings: Settings, source: Vectors | None, *, keeps_index: bool) -> list[Agent]:
-    """As `agents`, with these vectors, whatever the settings name."""
+def agents_with(
+    settings: Settings,
+    source: Vectors | None,
+    *,
+    keeps_index: bool,
+    is_live: Callable[[], bool] = lambda: True,
+) -> list[Agent]:
+    """As `agents`, with these vectors, whatever the settings name. `is_live` as in `agents.drift.Drift`."""
     known, decides = registry(settings.predicates), policy(settings)
     predicate_of = known.get
     every = settings.links == "all"
     linking = Linking(predicate_of, policy_version=decides.version, every_predicate=every)
     links = [] if settings.links == "off" else [linking]
+    learns = settings.trust == "learned"
+    trust = [TrustCounting()] if learns else []
+    # The last one counts what those before it publish.
+    followers: list[Follower] = [Drift(is_live), *links, *trust, CycleParts(learns_trust=learns)]
+    early = [*CycleParts.early, *(Linking.early if links else ()), *(TrustCounting.early if trust else ())]
     folding = consolidation(
         predicate_of=predicate_of,
         policy=decides,
         vectors=source,
-        followers=[Drift(), *links, CycleParts()],  # the last one counts what those before it publish
-        early=(*CycleParts.early, *Linking.early) if links else CycleParts.early,
+        trusting=Trusting(decides) if learns else None,
+        followers=followers,
+        early=early,
     )
     return [
         intake(
@@ -95,9 +113,9 @@ def for_worker(settings: Settings, *, accept_model_change: bool) -> tuple[list[A
     ]
 
 
-def single_agents() -> list[Agent]:
+def single_agents(settings: Settings | None = None) -> list[Agent]:
     """The agents that run once for all partitions: the clock, and the audit of cycles with the rules."""
-    return [clock(), audit()]
+    return [clock(), audit(learns_trust=settings is not None and settings.trust == "learned")]
 
 
 def refiner(settings: Settings) -> Refiner | None:
@@ -136,7 +154,7 @@ def wall_clock() -> Instant:
     return Instant(time.time_ns() // 1_000_000)
 
 
-def embedded(settings: Settings, folder: Path) -> EmbeddedHost:
+def embedded(settings: Settings, folder: Path, *, tracing: Tracing = OFF) -> EmbeddedHost:
     """The embedded host on the store in `folder`, which is created if it is not there."""
     store = EmbeddedStore(folder)
     source, aliases = vectors(settings), aliasing.mark(registry(settings.predicates).aliases)
@@ -145,11 +163,15 @@ def embedded(settings: Settings, folder: Path) -> EmbeddedHost:
         models.agree(store, models.identity_of(source), accept_change=accept)
         aliasing.agree(store, aliases)
 
+    def is_live() -> bool:
+        return store.mark(LIVE_MARK) is not None
+
     return EmbeddedHost(
         store,
-        [*agents_with(settings, source, keeps_index=True), *single_agents()],
+        [*agents_with(settings, source, keeps_index=True, is_live=is_live), *single_agents(settings)],
         clock=wall_clock,
         agree=agree,
+        tracing=tracing,
     )
 
 

@@ -41,6 +41,7 @@ from agents.cli import (
 from agents.cli.output import err, out
 from agents.composition import collect_rarely
 from state.errors import FactdriftError
+from streams.stderr_log import tell_refusal
 
 app = typer.Typer(
     name="factdrift",
@@ -113,6 +114,7 @@ def main() -> None:
             err.print(Text(f"The setting {name} is {fault['input']!r}: {fault['msg']}."), style="red")
         sys.exit(3)
     except FactdriftError as error:
+        tell_refusal(error)
         err.print(Text(str(error)), style="red")
         sys.exit(3)
     except BrokenPipeError:

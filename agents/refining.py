@@ -125,7 +125,11 @@ def _numbered(number: int) -> bytes:
 
 
 class Refiner:
-    """Refines observations by one model. `outcomes` counts what became of all of them since the start."""
+    """Refines observations by one model.
+
+    `outcomes` counts what became of all of them since the start, `n_kept` those that needed no question of
+    their own: the answer was kept, or equal content came in the same batch.
+    """
 
     def __init__(self, model: LanguageModel, *, batch_timeout_s: float, kept_max: int) -> None:
         self._model = model
@@ -133,6 +137,12 @@ class Refiner:
         self.kept_max = kept_max
         self.memory = MemoryAnswers(kept_max=kept_max)
         self.outcomes: Counter[Outcome] = Counter()
+        self.n_kept = 0
+
+    @property
+    def n_calls(self) -> int:
+        """Requests that were sent since the start, tries among them."""
+        return self._model.n_calls
 
     def refine(self, observations: Sequence[Observation], answers: Answers) -> list[Observation]:
         """The same observations in the same order, each refined or said to be as it was given.
@@ -149,6 +159,7 @@ class Refiner:
         missing = [key for key in wanted if key not in replies]
         made = self._model.ask([wanted[key] for key in missing], within_s=self._batch_timeout_s)
         replies.update(zip(missing, made, strict=True))
+        self.n_kept += sum(key is not None for key in keys) - len(missing)
         refined = []
         told: Counter[Outcome] = Counter()
         for one, key in zip(observations, keys, strict=True):

@@ -101,7 +101,7 @@ async def _resend(
 
 async def _send(client: Client, letter: WebhookLetter, event: Record) -> Resent:
     now = Instant(time.time_ns() // 1_000_000)
-    answer = await client.send(event.topic, letter.event_id, event.value, now=now)
+    answer = await client.send(event.topic, letter.event_id, event.value, now=now, trace=event.trace)
     said = f"{answer.said[:1].upper()}{answer.said[1:]}."
     return Resent(letter, verdict(answer.status) is Verdict.DELIVERED, said)
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
 import structlog
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import Counter as Counted
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from agents.logs import NoSuchLog
@@ -25,6 +27,7 @@ from streams.embedded.store import FILE_NAME
 from streams.embedded.webhooks import EmbeddedWebhooks
 from streams.settings import BadSetting, Settings
 from streams.stderr_log import log_to_stderr
+from streams.tracing import OFF, Tracing, tracing_of
 from streams.webhook_config import Receiver, load
 from streams.webhook_delivery import Delivery
 
@@ -61,7 +64,11 @@ def receivers(settings: Settings, file: Path | None = None) -> list[Receiver]:
 
 
 def webhooks_of(
-    settings: Settings, folder: Path | None, found: Sequence[Receiver], metrics: WebhookMetrics
+    settings: Settings,
+    folder: Path | None,
+    found: Sequence[Receiver],
+    metrics: WebhookMetrics,
+    tracing: Tracing = OFF,
 ) -> Webhooks:
     """What delivers from the embedded log in a folder, or without one from the cluster of the settings.
 
@@ -71,13 +78,13 @@ def webhooks_of(
     if folder is None:
         from streams.kafka.webhook_service import KafkaWebhooks  # nobody without a cluster needs it
 
-        made = KafkaWebhooks(settings, found, told=metrics.called)
+        made = KafkaWebhooks(settings, found, told=metrics.called, tracing=tracing)
     else:
         if not (folder / FILE_NAME).is_file():
             raise NoSuchLog(
                 f"{folder} holds no factdrift log. Make one with: factdrift serve --data {folder}"
             )
-        made = EmbeddedWebhooks(folder, found, told=metrics.called)
+        made = EmbeddedWebhooks(folder, found, told=metrics.called, tracing=tracing)
     metrics.watch(made.deliveries)
     return made
 
@@ -97,13 +104,15 @@ async def run(
 
     `health` is the address of `/healthz` and `/metrics`, or None.
     """
-    log_to_stderr(settings.log_level)
+    log_to_stderr(settings, service="webhooks")
+    tracing = tracing_of(settings, "webhooks")
     metrics = WebhookMetrics()
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    webhooks = webhooks_of(settings, folder, found, metrics)
+    webhooks = webhooks_of(settings, folder, found, metrics, tracing)
     async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(asyncio.to_thread, tracing.close)
         where = "" if health is None else await stack.enter_async_context(_site(metrics, *health))
         await webhooks.start()
         stack.push_async_callback(webhooks.stop)
@@ -122,9 +131,18 @@ async def run(
 class Beside:
     """Webhooks beside a service: begun with it, ended with it, begun again where they fail."""
 
-    def __init__(self, settings: Settings, folder: Path | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path | None,
+        *,
+        metrics: WebhookMetrics,
+        tracing: Tracing = OFF,
+    ) -> None:
         self._settings = settings
         self._folder = folder
+        self._metrics = metrics
+        self._tracing = tracing
         self._webhooks: Webhooks | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -144,7 +162,7 @@ class Beside:
         await self._end()
 
     async def _begin(self, found: Sequence[Receiver]) -> None:
-        self._webhooks = webhooks_of(self._settings, self._folder, found, WebhookMetrics())
+        self._webhooks = webhooks_of(self._settings, self._folder, found, self._metrics, self._tracing)
         try:
             await self._webhooks.start()
         except BaseException:
@@ -175,11 +193,13 @@ class Beside:
 
 
 class WebhookMetrics:
-    """What is counted of webhooks, in a registry of its own."""
+    """What is counted of webhooks, in a registry of its own or in the API's beside which they run."""
 
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self._calls = Counter(
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = CollectorRegistry() if registry is None else registry
+        self._standing = _Standing()
+        self.registry.register(self._standing)
+        self._calls = Counted(
             "factdrift_webhook_calls",
             "Calls to receivers, by what became of them: delivered, again, away, refused, gone.",
             ("webhook", "outcome"), registry=self.registry,
@@ -190,8 +210,8 @@ class WebhookMetrics:
         self._calls.labels(webhook, outcome).inc()
 
     def watch(self, deliveries: Sequence[Delivery]) -> None:
-        """Show how these stand, whenever it is asked."""
-        self.registry.register(_Standing(deliveries))
+        """Show how these stand, whenever it is asked, in the place of those before."""
+        self._standing.watch(deliveries)
 
     def text(self) -> bytes:
         """All of it as Prometheus reads it."""
@@ -199,10 +219,33 @@ class WebhookMetrics:
 
 
 class _Standing(Collector):
-    def __init__(self, deliveries: Sequence[Delivery]) -> None:
+    """Read from the thread that answers, while the event loop delivers: single numbers, no lists of ours."""
+
+    def __init__(self) -> None:
+        self._deliveries: Sequence[Delivery] = ()
+        self._letters: Counter[tuple[str, str]] = Counter()  # of deliveries that were begun again
+
+    def watch(self, deliveries: Sequence[Delivery]) -> None:
+        self._letters = self._n_letters()
         self._deliveries = deliveries
 
+    def _n_letters(self) -> Counter[tuple[str, str]]:
+        found = self._letters.copy()
+        for one in self._deliveries:
+            found.update({(one.receiver.name, code): n for code, n in one.n_letters.copy().items()})
+        return found
+
     def collect(self) -> Iterator[Metric]:
+        letters = CounterMetricFamily(
+            "factdrift_webhook_dead_letters", "Events that a receiver did not take and that were given up.",
+            labels=("webhook", "code"),
+        )  # fmt: skip
+        for (webhook, code), n in sorted(self._n_letters().items()):
+            letters.add_metric((webhook, code), n)
+        pending = GaugeMetricFamily(
+            "factdrift_webhook_pending_seconds", "Age of the oldest event in memory that is not delivered.",
+            labels=("webhook",),
+        )  # fmt: skip
         waiting = GaugeMetricFamily(
             "factdrift_webhook_waiting", "Events in memory that are not delivered yet.", labels=("webhook",)
         )
@@ -212,7 +255,8 @@ class _Standing(Collector):
         for delivery in self._deliveries:
             waiting.add_metric((delivery.receiver.name,), delivery.n_waiting)
             away.add_metric((delivery.receiver.name,), delivery.is_away)
-        yield from (waiting, away)
+            pending.add_metric((delivery.receiver.name,), delivery.pending_s)
+        yield from (letters, pending, waiting, away)
 
 
 @contextlib.asynccontextmanager

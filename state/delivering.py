@@ -37,7 +37,11 @@ def delay_ms(n_failures: int, *, share: float) -> int:
 
 @dataclass(slots=True, eq=False)
 class Waiting(Generic[Place]):
-    """An event on its way. `key` orders it among others; `not_before` is in the clock of the lane, in ms."""
+    """An event on its way. `key` orders it among others; `not_before` is in the clock of the lane, in ms.
+
+    `trace` is its traceparent, where it has one, and `since` when the log recorded it; nothing is decided by
+    either.
+    """
 
     place: Place
     offset: int
@@ -47,6 +51,8 @@ class Waiting(Generic[Place]):
     tries: int = 0
     not_before: int = 0
     in_flight: bool = False
+    trace: bytes | None = None
+    since: int = 0
 
 
 @dataclass(slots=True)
@@ -106,6 +112,11 @@ class Lane(Generic[Place]):
     def n_waiting(self) -> int:
         """Events that are neither delivered nor given up, of those that were read."""
         return len(self._events)
+
+    @property
+    def oldest_since(self) -> int | None:
+        """When the oldest of them was recorded; None where none waits."""
+        return min((event.since for event in self._events), default=None)
 
     @property
     def n_in_flight(self) -> int:

@@ -15,6 +15,7 @@ from state.cycles import Tick
 from state.errors import FactdriftError
 from state.observations import Usable
 from state.rules import RuleChange
+from state.trust import TrustSnapshot
 
 BATCH_FORMAT: Final = 1
 
@@ -23,17 +24,21 @@ class UnknownFormat(FactdriftError):
     """An internal record that a newer release wrote."""
 
 
+Written = Usable | Tick | RuleChange | TrustSnapshot
+"""What an internal record may hold."""
+
+
 class Entry(msgspec.Struct, frozen=True, array_like=True):
     """One usable record and where it came from: the public topic, its partition and its offset."""
 
     topic: str
     partition: int
     offset: int
-    usable: Usable | Tick | RuleChange
+    usable: Written
 
 
 class Batch(msgspec.Struct, frozen=True, array_like=True):
-    """What one internal record holds: usable input, or one decision, erasure, tick or rule alone."""
+    """What one internal record holds: usable input, or one decision, erasure, tick, rule or snapshot."""
 
     format: int
     entries: list[Entry]
@@ -43,7 +48,7 @@ _encoder: Final = msgspec.msgpack.Encoder()
 _decoder: Final = msgspec.msgpack.Decoder(Batch)
 
 
-def encode_entry(topic: str, partition: int, offset: int, usable: Usable | Tick | RuleChange) -> bytes:
+def encode_entry(topic: str, partition: int, offset: int, usable: Written) -> bytes:
     """One entry as bytes, so that a batch can be cut by its size before it is put together."""
     return _encoder.encode(Entry(topic, partition, offset, usable))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -17,9 +17,16 @@ from state.instants import Instant
 from streams.keys import Offset, Partition
 from streams.topics import Topic
 
+if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
 
 class Record(msgspec.Struct, frozen=True):
-    """One record of a log, as it was read. `recorded_at` is the log's own timestamp."""
+    """One record of a log, as it was read. `recorded_at` is the log's own timestamp.
+
+    `trace` is the header that says to which trace the record belongs (`streams.trace_headers`), where it has
+    one. Nothing but other headers may depend on it.
+    """
 
     topic: Topic
     partition: Partition
@@ -27,6 +34,7 @@ class Record(msgspec.Struct, frozen=True):
     key: bytes | None
     value: bytes
     recorded_at: Instant
+    trace: bytes | None = None
 
     @property
     def position(self) -> str:
@@ -37,13 +45,16 @@ class Record(msgspec.Struct, frozen=True):
 class Output(msgspec.Struct, frozen=True):
     """One record to be written. Without `partition` the key decides, as in Java's default partitioner.
 
-    An empty value, on a compacted topic, says that nothing is kept of the key.
+    An empty value, on a compacted topic, says that nothing is kept of the key. `trace` is written beside it,
+    as of a `Record`; `linked` are the traceparents of whatever else caused it, and are not written.
     """
 
     topic: Topic
     key: bytes | None
     value: bytes
     partition: Partition | None = None
+    trace: bytes | None = None
+    linked: tuple[bytes, ...] = ()
 
 
 class Write(msgspec.Struct, frozen=True):
@@ -164,6 +175,8 @@ class Agent:
 
     `may_wait` says that `apply` may wait for something outside, such as a model of vectors. A host with an
     event loop then calls it in another thread, one call at a time, so that heartbeats go on.
+
+    `collectors` are what Prometheus may ask of it, beside what the host counts of every agent.
     """
 
     name: str
@@ -171,6 +184,7 @@ class Agent:
     stages: tuple[tuple[str, ...], ...]
     apply: Handler
     may_wait: bool = False
+    collectors: tuple[Collector, ...] = ()
 
     @property
     def tables(self) -> tuple[str, ...]:

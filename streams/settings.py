@@ -232,6 +232,11 @@ class Settings(BaseSettings):
     contested_above: float = Field(
         0.40, ge=0, le=1, description="Share of the newest votes against a fact above which it is contested."
     )
+    trust: Literal["off", "learned"] = Field(
+        "off",
+        description="What the vote of a document weighs where a value never changes: the same for all, or as "
+        "much as its source has proved worth, learnt from how sources agree. Set it alike for all workers.",
+    )
     vectors: Literal["packaged", "sentence-transformers", "openai", "none"] = Field(
         "packaged",
         description="What says which texts mean the same: the packaged static vectors, a model that "
@@ -254,6 +259,16 @@ class Settings(BaseSettings):
         "record), or nowhere.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="What is logged.")
+    log_format: Literal["auto", "text", "json"] = Field(
+        "auto",
+        description="How a long-running command writes its log: text, or a JSON object on each line. auto: "
+        "text on a terminal, JSON elsewhere.",
+    )
+    tracing: Literal["off", "on"] = Field(
+        "off",
+        description="Whether OpenTelemetry traces are recorded and sent, to where the standard OTEL_… "
+        "variables say. A traceparent that a publisher sends is passed on in either case.",
+    )
     health_port: int | None = Field(
         None,
         description="Port on which a worker serves /healthz, /readyz and /metrics; 0 is any free one, which "

@@ -22,6 +22,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from state.instants import Instant
 from state.webhooks import headers, retry_after_ms
+from streams.trace_headers import TRACEPARENT
 from streams.webhook_config import BadWebhooks, Receiver, unfit
 
 USER_AGENT: Final = "factdrift-webhooks"
@@ -104,18 +105,24 @@ class Client:
         if session is not None:
             await session.close()
 
-    async def send(self, topic: str, event_id: str, body: bytes, *, now: Instant) -> Answer:
+    async def send(
+        self, topic: str, event_id: str, body: bytes, *, now: Instant, trace: bytes | None = None
+    ) -> Answer:
         """Post one event and say what came of it; raises nothing for whatever the receiver does.
 
-        `now` is the wall clock: it is signed, so that a copy of the call is of no use later.
+        `now` is the wall clock: it is signed, so that a copy of the call is of no use later. `trace` goes
+        along as the header `traceparent`, and is not signed.
         """
         assert self._session is not None, "the client is not started"
         receiver = self._receiver
+        sent = {**headers(receiver.keys, topic, event_id, now // 1000, body)}
+        if trace is not None:
+            sent[TRACEPARENT] = trace.decode("ascii")
         try:
             async with self._session.post(
                 receiver.url,
                 data=body,
-                headers=headers(receiver.keys, topic, event_id, now // 1000, body),
+                headers=sent,
                 allow_redirects=False,
             ) as response:
                 answer = Answer(

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
@@ -19,11 +20,13 @@ import msgspec
 from state.delivering import Lane, Waiting
 from state.identity import derive
 from state.instants import Instant, format_instant
+from state.traceparent import parse
 from state.webhooks import Alert, Verdict, verdict
 from streams.events import SCHEMA_VERSION
 from streams.host import Record
 from streams.keys import Partition
 from streams.topics import Topic
+from streams.tracing import OFF, Tracing, during
 from streams.webhook_client import Answer, Client
 from streams.webhook_config import Receiver
 from streams.wire import to_json
@@ -75,10 +78,13 @@ class Delivery:
         keep_letter: KeepLetter,
         *,
         told: Callable[[str], None] = lambda _outcome: None,
+        tracing: Tracing = OFF,
     ) -> None:
         self.receiver = receiver
         self._keep_letter = keep_letter
         self._told = told
+        self._tracing = tracing
+        self.n_letters: Counter[str] = Counter()  # by code
         self._client = Client(receiver)
         self._under_way: dict[asyncio.Task[Answer], tuple[Waiting[Place], Instant]] = {}
         self._lane = self._new_lane()
@@ -122,6 +128,12 @@ class Delivery:
         return self._lane.n_waiting
 
     @property
+    def pending_s(self) -> float:
+        """How long ago the log recorded the oldest event in memory that is not done; 0 where none is."""
+        since = self._lane.oldest_since
+        return 0.0 if since is None else max(0.0, (_wall_ms() - since) / 1000)
+
+    @property
     def n_under_way(self) -> int:
         """Calls whose answer is awaited."""
         return len(self._under_way)
@@ -139,7 +151,11 @@ class Delivery:
             if alert is None or not self._wants(alert):
                 self._lane.pass_over(place, record.offset)
             else:
-                self._lane.admit(Waiting(place, record.offset, record.key, alert.event_id, record.value))
+                event = Waiting(
+                    place, record.offset, record.key, alert.event_id, record.value,
+                    trace=record.trace, since=record.recorded_at,
+                )  # fmt: skip
+                self._lane.admit(event)
 
     def _alert_of(self, record: Record) -> Alert | None:
         """None for what was erased, and for what is no event of ours: anybody may write to a shared topic."""
@@ -165,8 +181,7 @@ class Delivery:
         """Send what is due, and return when an answer was taken in, or after so long."""
         now = _monotonic_ms()
         while (event := self._lane.next(now)) is not None:
-            sending = self._client.send(event.place[0], event.event_id, event.body, now=_wall_ms())
-            self._under_way[asyncio.create_task(sending)] = (event, _wall_ms())
+            self._under_way[asyncio.create_task(self._send(event))] = (event, _wall_ms())
         due_at = self._lane.due_at(now)
         wait_s = within_s if due_at is None else min(within_s, (due_at - now) / 1000)
         if not self._under_way:
@@ -177,6 +192,17 @@ class Delivery:
             event, sent_at = self._under_way.pop(task)
             await self._judge(event, task.result(), sent_at)
 
+    async def _send(self, event: Waiting[Place]) -> Answer:
+        with self._tracing.span("webhook", event.trace, "client") as span:
+            span.note("factdrift.webhook", self.receiver.name)
+            span.note("http.request.resend_count", event.tries - 1)
+            answer = await self._client.send(
+                event.place[0], event.event_id, event.body, now=_wall_ms(), trace=span.header
+            )
+            if answer.status is not None:
+                span.note("http.response.status_code", answer.status)
+            return answer
+
     async def finish(self) -> None:
         """Wait for the answers to what is being sent, and send nothing more; a call takes 30 s at most."""
         while self._under_way:
@@ -186,6 +212,10 @@ class Delivery:
                 await self._judge(event, task.result(), sent_at)
 
     async def _judge(self, event: Waiting[Place], answer: Answer, sent_at: Instant) -> None:
+        with during(None if event.trace is None else parse(event.trace)):
+            await self._take_in(event, answer, sent_at)
+
+    async def _take_in(self, event: Waiting[Place], answer: Answer, sent_at: Instant) -> None:
         found = verdict(answer.status)
         todo = self._lane.judge(
             event, found, now=_monotonic_ms(), share=_chance.random(), rest_ms=answer.rest_ms
@@ -200,6 +230,7 @@ class Delivery:
                 self.receiver.name, event.event_id, code, answer.said,
             )  # fmt: skip
             await self._keep_letter(event.event_id.encode(), letter)
+            self.n_letters[code] += 1
         if todo is not Verdict.AGAIN:
             self._lane.done(event)
 

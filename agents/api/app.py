@@ -30,6 +30,7 @@ from agents.api.tokens import Tokens
 from state.errors import FactdriftError
 from streams.events import Observation
 from streams.settings import Settings
+from streams.tracing import OFF, Tracing
 
 log = structlog.get_logger()
 
@@ -42,12 +43,14 @@ DESCRIPTION: Final = (
 _REF: Final = "#/components/schemas/{model}"
 
 
-def create(service: Service, settings: Settings, tokens: Tokens) -> ASGIApp:
+def create(
+    service: Service, settings: Settings, tokens: Tokens, *, metrics: Metrics, tracing: Tracing = OFF
+) -> ASGIApp:
     """The application over a service, which whoever runs it starts before and stops after (`serving`).
 
     Once in a process: the dashboard beside it has one application for all.
     """
-    metrics, api = Metrics(), settings.api
+    api = settings.api
 
     app = _routed()
     app.state.service = service
@@ -55,6 +58,7 @@ def create(service: Service, settings: Settings, tokens: Tokens) -> ASGIApp:
     app.state.record_bytes_max = settings.record_bytes_max
     app.state.streams = 0
     app.state.metrics = metrics
+    app.state.tracing = tracing
     for kind in (Problem, FactdriftError, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _answered)
     guarded: ASGIApp = Guard(app, settings=api, tokens=tokens, metrics=metrics)
@@ -64,7 +68,7 @@ def create(service: Service, settings: Settings, tokens: Tokens) -> ASGIApp:
             guarded,
             allow_origins=origins,
             allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "If-None-Match"],
+            allow_headers=["Authorization", "Content-Type", "Last-Event-ID", "If-None-Match", "traceparent"],
             expose_headers=["ETag", "Location", "Retry-After"],
         )
     from agents.dashboard.gate import beside  # it stands on this package

@@ -15,11 +15,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import structlog
+from prometheus_client import CollectorRegistry
 
 from agents import composition, correcting, dead_letters
 from agents.accepting import Judged
@@ -35,7 +37,7 @@ from agents.read_model import (
     ReadModel,
     catch_up,
     folding_of,
-    newest_change,
+    how_far,
     open_read_model,
     wishes,
 )
@@ -45,9 +47,9 @@ from state.errors import FactdriftError
 from state.instants import Instant
 from streams.embedded import PARTITION, EmbeddedHost, EmbeddedStore
 from streams.embedded.host import EmbeddedState
-from streams.host import Output
 from streams.settings import Settings
 from streams.topics import Topic
+from streams.tracing import OFF, Tracing
 
 log = structlog.get_logger()
 
@@ -64,6 +66,7 @@ class _Job:
     """One request that waits for the writer: observations, or something that stands alone."""
 
     judged: Sequence[Judged] = ()
+    trace: bytes | None = None
     alone: Callable[[], Any] | None = None
     done: Future[Any] = field(default_factory=Future)
 
@@ -78,8 +81,18 @@ class EmbeddedService:
     model: ReadModel
     folding: Folding
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        *,
+        registry: CollectorRegistry | None = None,
+        tracing: Tracing = OFF,
+    ) -> None:
+        """What the agents of the log count is registered in `registry`."""
         self._settings = settings
+        self._registry = registry
+        self._tracing = tracing
         self._folder = folder
         self._jobs: queue.Queue[_Job | None] = queue.Queue(WAITING_MAX)
         self._opened: Future[None] = Future()
@@ -120,15 +133,15 @@ class EmbeddedService:
             return composition.wall_clock()
         return replayed_to
 
-    async def publish(self, judged: Sequence[Judged]) -> None:
+    async def publish(self, judged: Sequence[Judged], *, trace: bytes | None = None) -> None:
         """Return when the accepted records are durable, and their facts are to be read."""
-        job = _Job(judged=judged)
+        job = _Job(judged=judged, trace=trace)
         if job.n_records:
             await self._submit(job)
 
-    async def correct(self, fields: Mapping[str, Any]) -> tuple[int, Fields]:
+    async def correct(self, fields: Mapping[str, Any], *, trace: bytes | None = None) -> tuple[int, Fields]:
         """Publish a correction and say what it did."""
-        return 200, await self._submit(_Job(alone=lambda: self._correct(fields)))
+        return 200, await self._submit(_Job(alone=lambda: self._correct(fields, trace)))
 
     async def _submit(self, job: _Job) -> Any:
         if self._stopping:
@@ -189,8 +202,11 @@ class EmbeddedService:
     def _run(self) -> None:
         with contextlib.ExitStack() as stack:
             try:
-                self._host = composition.embedded(self._settings, self._folder)
+                self._host = composition.embedded(self._settings, self._folder, tracing=self._tracing)
                 stack.callback(self._host.store.close)
+                if self._registry is not None:
+                    for collector in chain.from_iterable(agent.collectors for agent in self._host.agents):
+                        self._registry.register(collector)
                 self._host.start()
                 self.folding = folding_of(self._settings)
                 self.model = stack.enter_context(
@@ -258,19 +274,19 @@ class EmbeddedService:
 
     def _publish(self, jobs: Sequence[_Job]) -> None:
         """Publish the records of some requests in one transaction."""
-        judged = [one for job in jobs for one in job.judged if one.value is not None]
+        accepted = [(one, job.trace) for job in jobs for one in job.judged if one.value is not None]
+        judged = [one for one, _ in accepted]
+        traces = {number: trace for number, (_, trace) in enumerate(accepted) if trace is not None}
         host = self._host
         start = 0
 
-        def note(_outputs: list[Output]) -> None:
-            host.store.set_mark(LIVE_MARK, "1")
-
         def appends() -> Any:
             nonlocal start
+            host.store.set_mark(LIVE_MARK, "1")  # first, as the agents ask for it
             start = host.store.end(Topic.OBSERVATIONS, PARTITION)
             yield Topic.OBSERVATIONS, [(one.key, one.value, None) for one in judged]
 
-        outputs = host.publish_each(appends(), then=note)
+        outputs = host.publish_each(appends(), traces=traces)
         for output in outputs:
             if output.topic is Topic.DEAD_LETTERS:
                 letter = _decode(output.value)
@@ -278,12 +294,14 @@ class EmbeddedService:
                 if letter["origin_topic"] == Topic.OBSERVATIONS and 0 <= number < len(judged):
                     refuse(judged[number], letter["code"], letter["message"])
 
-    def _correct(self, fields: Mapping[str, Any]) -> Fields:
+    def _correct(self, fields: Mapping[str, Any], trace: bytes | None) -> Fields:
         self._catch_up()  # a target may be younger than what the read model has seen
         whole = self._whole if fields.get("op") == "forget" else contextlib.nullcontext()
         with whole:
             try:
-                return correct(self._host, self.model, fields, settings=self._settings, folder=self._folder)
+                return correct(
+                    self._host, self.model, fields, settings=self._settings, folder=self._folder, trace=trace
+                )
             except FileInUse:
                 self._is_unclean = True  # tried again with the next tick, whoever asks again or not
                 raise
@@ -304,7 +322,7 @@ class EmbeddedService:
             catch_up(self.model, self._host.store)
             self._look_at_clock()
             with self.model.reading() as connection:  # another process may have applied what is new
-                newest = newest_change(connection)
+                newest = how_far(connection)
                 is_wished = bool(wishes.pending(connection))
         except FactdriftError as error:
             # What was published stays: the read model follows as soon as it can.
@@ -345,7 +363,13 @@ class EmbeddedService:
 
 
 def correct(
-    host: EmbeddedHost, model: ReadModel, fields: Mapping[str, Any], *, settings: Settings, folder: Path
+    host: EmbeddedHost,
+    model: ReadModel,
+    fields: Mapping[str, Any],
+    *,
+    settings: Settings,
+    folder: Path,
+    trace: bytes | None = None,
 ) -> Fields:
     """Publish a correction into an embedded log and say what it did. A forget is erased everywhere, too.
 
@@ -353,7 +377,8 @@ def correct(
     """
     with model.reading() as connection:
         correction = correcting.prepared(connection, fields, now=host.clock())
-    outputs = host.publish(Topic.CORRECTIONS, [(correction.key, correction.value, None)])
+    traces = {} if trace is None else {0: trace}
+    outputs = host.publish(Topic.CORRECTIONS, [(correction.key, correction.value, None)], traces=traces)
     answer = correcting.outcome(correction, outputs)
     if correction.op != "forget":
         return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, Field
 
 from agents.api.shapes import Answer, Statement
 from streams.events import Spelling, Valid
@@ -97,6 +97,7 @@ class ExplainedFact(Answer):
     support: int
     dissent: int
     confidence: float
+    probability: float | None
     supported_by: list[Placed]
     dissented_by: list[Placed]
     closed_by: list[Placed]
@@ -162,6 +163,13 @@ class Verdict(Answer):
     all_heard: list[Heard]
 
 
+class Weights(Answer):
+    """By what the votes of a claim were weighed: the cycle of the snapshot, and what each source weighs."""
+
+    snapshot: int
+    weights: dict[str, float]
+
+
 class Explanation(Answer):
     """Why the facts of a claim are what they are."""
 
@@ -182,3 +190,4 @@ class Explanation(Answer):
     duplicates: list[Duplicate]
     retracted: list[str]
     value: Verdict | None
+    trust: Weights | None = Field(None, description="Only where votes were weighed by learnt trust.")

@@ -26,7 +26,7 @@ from agents.read_model import (
     ReadModel,
     folding_of,
     follow_kafka,
-    newest_change,
+    how_far,
     open_read_model,
     wishes,
 )
@@ -38,11 +38,13 @@ from streams.kafka.deadline import Deadline
 from streams.kafka.producer import Producer
 from streams.settings import Settings
 from streams.topics import Topic
+from streams.trace_headers import headers_of
 
 log = structlog.get_logger()
 
 AGAIN_S: Final = 5.0  # between two tries to follow; a broker that restarts is away for some seconds
-LOOK_S: Final = 0.5  # how soon a reader hears of a change
+LOOK_S: Final = 0.5  # how soon a reader hears of what another process applied
+PAUSE_S: Final = 0.1  # between two rings: readers ask anew with each
 NEVER: Final = Instant(-1)
 
 Fields = dict[str, Any]
@@ -62,6 +64,7 @@ class KafkaService:
         self._searching = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = "It has not begun."
+        self._applied = asyncio.Event()
         self.bell = Bell()
 
     async def start(self) -> None:
@@ -87,20 +90,19 @@ class KafkaService:
         """The clock on the wall."""
         return composition.wall_clock()
 
-    async def publish(self, judged: Sequence[Judged]) -> None:
+    async def publish(self, judged: Sequence[Judged], *, trace: bytes | None = None) -> None:
         """Return when the brokers have acknowledged the accepted records."""
-        await self._send(
-            Topic.OBSERVATIONS, [(one.key, one.value) for one in judged if one.value is not None]
-        )
+        accepted = [(one.key, one.value) for one in judged if one.value is not None]
+        await self._send(Topic.OBSERVATIONS, accepted, trace)
 
-    async def correct(self, fields: Mapping[str, Any]) -> tuple[int, Fields]:
+    async def correct(self, fields: Mapping[str, Any], *, trace: bytes | None = None) -> tuple[int, Fields]:
         """Publish a correction; wait a while for what becomes of it, else say where to look (202)."""
         correction = await asyncio.to_thread(self._prepared, fields)
         if correction.op == "forget":
             return await self._forget(correction, fields)
         if (before := await asyncio.to_thread(self._found, correction.correction_id)) is not None:
             return 200, {**before, "outcome": "unchanged", "events": [], "links": []}
-        await self._send(Topic.CORRECTIONS, [(correction.key, correction.value)])
+        await self._send(Topic.CORRECTIONS, [(correction.key, correction.value)], trace)
         loop = asyncio.get_running_loop()
         until_s = loop.time() + self._settings.api.outcome_timeout_s
         found: Fields | None = None
@@ -175,14 +177,17 @@ class KafkaService:
 
     # -- writing ----------------------------------------------------------------------------
 
-    async def _send(self, topic: Topic, records: Sequence[tuple[bytes | None, bytes]]) -> None:
+    async def _send(
+        self, topic: Topic, records: Sequence[tuple[bytes | None, bytes]], trace: bytes | None
+    ) -> None:
         if not records:
             return
         name = topic_name(self._settings.kafka, topic)
+        headers = headers_of(topic, trace)
         producer = await self._connected()
         try:
             for key, value in records:
-                await producer.send(name, key=key, value=value, partition=None)
+                await producer.send(name, key=key, value=value, partition=None, headers=headers)
             await producer.flush()
         except FactdriftError:
             await self._disconnect(producer)
@@ -212,7 +217,7 @@ class KafkaService:
         while True:
             self._trouble = ""
             try:
-                await follow_kafka(self.model, self._settings)
+                await follow_kafka(self.model, self._settings, applied=self._applied.set)
             except FactdriftError as error:
                 log.warning("the read model does not follow", reason=str(error))
                 self._trouble = str(error)
@@ -234,16 +239,18 @@ class KafkaService:
             await asyncio.sleep(LOOK_S if n_left else AGAIN_S)
 
     async def _look(self) -> None:
-        """Ring when the newest change is another one."""
-        newest = ""
+        """Ring when the read model has changed: at once where this process applied something."""
+        before = ""
         while True:
+            self._applied.clear()
             with contextlib.suppress(FactdriftError):
-                found = await asyncio.to_thread(self._newest)
-                if found != newest:
-                    newest = found
+                found = await asyncio.to_thread(self._how_far)
+                if found != before:
+                    before = found
                     self.bell.ring()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(PAUSE_S)
+            await rung(self._applied, LOOK_S)
 
-    def _newest(self) -> str:
+    def _how_far(self) -> str:
         with self.model.reading() as connection:
-            return newest_change(connection)
+            return how_far(connection)

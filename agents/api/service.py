@@ -44,15 +44,18 @@ class Service(Protocol):
         """What now means in the log. Asked from any thread."""
         ...
 
-    async def publish(self, judged: Sequence[Judged]) -> None:
-        """Return when the records that were accepted are durable.
+    async def publish(self, judged: Sequence[Judged], *, trace: bytes | None = None) -> None:
+        """Return when the records that were accepted are durable; each bears the traceparent `trace`.
 
         What the log refuses after all is written into the answers. Raises FactdriftError, Problem.
         """
         ...
 
-    async def correct(self, fields: Mapping[str, Any]) -> tuple[int, Fields]:
-        """Publish a correction; the status of the answer and what became of it. Raises Refused, Problem."""
+    async def correct(self, fields: Mapping[str, Any], *, trace: bytes | None = None) -> tuple[int, Fields]:
+        """Publish a correction, with the traceparent `trace`: the status of the answer and what became of it.
+
+        Raises Refused, Problem.
+        """
         ...
 
     async def search(self, words: Words) -> Fields:

@@ -18,12 +18,14 @@ from agents.api.app import create
 from agents.api.embedded_service import EmbeddedService
 from agents.api.guarding import HEADER_BYTES_MAX
 from agents.api.kafka_service import KafkaService
+from agents.api.metrics import Metrics
 from agents.api.service import Service
 from agents.api.tokens import Tokens, refuse_unsafe
 from agents.dashboard.extra import MISSING, is_installed
-from agents.webhooks import Beside
+from agents.webhooks import Beside, WebhookMetrics
 from state.errors import FactdriftError
 from streams.settings import Settings
+from streams.tracing import Tracing, tracing_of
 
 LEAVE_S: Final = 20  # for requests that are being answered when the end comes
 BACKLOG: Final = 512
@@ -36,20 +38,27 @@ class CannotListen(FactdriftError):
 
 def serve_embedded(settings: Settings, folder: Path) -> None:
     """Serve the embedded log in a folder until told to stop. Raises FactdriftError."""
-    _serve(EmbeddedService(settings, folder), settings, Beside(settings, folder))
+    tracing, metrics = tracing_of(settings, "serve"), Metrics()
+    service = EmbeddedService(settings, folder, registry=metrics.registry, tracing=tracing)
+    _serve(service, settings, folder, metrics, tracing)
 
 
 def serve_kafka(settings: Settings, folder: Path) -> None:
     """Serve the topics of a cluster, with a read model in a folder or by URL. Raises FactdriftError."""
-    _serve(KafkaService(settings, folder), settings, Beside(settings, None))
+    _serve(KafkaService(settings, folder), settings, None, Metrics(), tracing_of(settings, "api"))
 
 
-def _serve(service: Service, settings: Settings, webhooks: Beside) -> None:
+def _serve(
+    service: Service, settings: Settings, log: Path | None, metrics: Metrics, tracing: Tracing
+) -> None:
+    """Serve the embedded log in a folder, or that of the cluster. Webhooks are counted with the API."""
     api = settings.api
+    counted = WebhookMetrics(metrics.registry)
+    webhooks = Beside(settings, log, metrics=counted, tracing=tracing)
     tokens = Tokens.of(api)
     refuse_unsafe(api.host, tokens)
     listener = _listener(api.host, api.port)
-    app = create(service, settings, tokens)
+    app = create(service, settings, tokens, metrics=metrics, tracing=tracing)
     config = uvicorn.Config(
         app,
         http="h11",  # its limits are known; the other parser is no dependency of ours
@@ -68,6 +77,7 @@ def _serve(service: Service, settings: Settings, webhooks: Beside) -> None:
         server.run(sockets=[listener])
     finally:
         listener.close()
+        tracing.close()
     if server.refusal is not None:
         raise server.refusal
 

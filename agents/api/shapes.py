@@ -61,6 +61,12 @@ class FactRead(Fact):
     recorded_at: AwareDatetime | None  # type: ignore[assignment]
     cycle: int | None = Field(ge=1)  # type: ignore[assignment]
     state: Literal["open", "contested", "retired"]
+    probability: float | None = Field(
+        ge=0,
+        le=1,
+        description="How often values with such votes were true on generated streams "
+        "(docs/benchmarks.md); null where the fact has an end, no vote, or is no matter of votes.",
+    )
 
 
 class Version(FactEvent):

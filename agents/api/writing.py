@@ -17,8 +17,10 @@ from agents.api.problems import Problem, problem_of
 from agents.api.replying import BEARER, ask, json_response, problems, service_of
 from agents.composition import wall_clock
 from state.errors import BadInput, FactdriftError
+from state.traceparent import well_formed
 from state.validation import fields_of
 from streams.settings import ApiSettings
+from streams.tracing import Tracing
 
 router = APIRouter(prefix="/v1", tags=["writing"], dependencies=[BEARER])
 
@@ -110,8 +112,11 @@ async def observations(request: Request) -> Response:
         aliases = service.folding.aliases
         return accepting.judge(records, now=wall_clock(), bytes_max=bytes_max, aliases=aliases)
 
-    found = await anyio.to_thread.run_sync(judged)
-    await service.publish(found)
+    tracing: Tracing = request.app.state.tracing
+    with tracing.span("POST /v1/observations", traceparent(request), "server", begins=True) as span:
+        found = await anyio.to_thread.run_sync(judged)
+        await service.publish(found, trace=span.header)
+        span.note("factdrift.observations", sum(one.value is not None for one in found))
     for one in found:
         metrics.observation(one.answer.get("code", "accepted"))
     answer = accepting.summary(found)
@@ -144,7 +149,9 @@ async def correct(request: Request) -> Response:
     op = str(fields.get("op")) if fields.get("op") in correcting.OPS else "other"
     try:
         commands.refuse_unknown_fields(fields)
-        status, answer = await service_of(request).correct(fields)
+        tracing: Tracing = request.app.state.tracing
+        with tracing.span("POST /v1/corrections", traceparent(request), "server", begins=True) as span:
+            status, answer = await service_of(request).correct(fields, trace=span.header)
     except FactdriftError as error:
         metrics.correction(op, problem_of(error).code)
         raise
@@ -178,6 +185,12 @@ def _fields(body: bytes, bytes_max: int) -> dict[str, Any]:
         return fields_of(body, bytes_max=bytes_max)
     except BadInput as bad:
         raise Problem("bad_json" if bad.code in ("not_json", "not_utf8") else bad.code, bad.message) from bad
+
+
+def traceparent(request: Request) -> bytes | None:
+    """The traceparent that a request bears; None where it has none, a malformed one or several."""
+    found = request.headers.getlist("traceparent")
+    return well_formed(found[0].strip().encode("latin-1")) if len(found) == 1 else None
 
 
 def _media_type(request: Request, known: tuple[str, ...]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import structlog
 import typer
 
 from streams.settings import Settings
+from streams.stderr_log import log_to_stderr
 
 Host = Annotated[
     str | None,
@@ -42,7 +41,7 @@ def serve(
     from agents.api import serve_embedded
 
     settings = _settings(host, port, token_file)
-    _log_to_stderr()
+    log_to_stderr(settings, service="serve")
     serve_embedded(settings, settings.data if data is None else data)
 
 
@@ -62,7 +61,7 @@ def api(
     from agents.api import serve_kafka
 
     settings = _settings(host, port, token_file)
-    _log_to_stderr()
+    log_to_stderr(settings, service="api")
     serve_kafka(settings, settings.data if data is None else data)
 
 
@@ -86,13 +85,8 @@ def mcp(
     from agents.mcp_server import run
 
     settings = Settings()
-    _log_to_stderr()
+    log_to_stderr(settings, service="mcp")  # standard output belongs to the protocol
     run(lambda: open_desk(settings, data=data, url=url, token_file=token_file, create=True))
-
-
-def _log_to_stderr() -> None:
-    """Standard output belongs to the address, or to the protocol."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 
 
 def _settings(host: str | None, port: int | None, token_file: Path | None) -> Settings:

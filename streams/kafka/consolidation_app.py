@@ -36,6 +36,8 @@ from streams.kafka.tables import StampedTable, by_stage
 from streams.keys import Offset, Partition
 from streams.settings import KafkaSettings
 from streams.topics import TOPICS
+from streams.trace_headers import trace_of
+from streams.tracing import OFF, Handling, Tracing
 
 _log = logging.getLogger(__name__)
 _BUFFERED_MAX: Final = 64  # events in memory, each up to 512 KiB; the rest waits in Kafka
@@ -86,6 +88,7 @@ class ConsolidationApp(faust.App):
         ready: Callable[[list[int]], None],
         data: str,
         marks: Sequence[Mark] = (),
+        tracing: Tracing = OFF,
     ) -> None:
         super().__init__(
             group_name(kafka), datadir=data, TableManager=BulkTableManager, **_faust_settings(kafka)
@@ -93,6 +96,7 @@ class ConsolidationApp(faust.App):
         self.kafka = kafka
         self.lease = Lease(kafka.session_timeout_s)
         self.marks = tuple(marks)
+        self._tracing = tracing
         self._agent = agent
         self.producers = PartitionProducers(kafka, _written_topics(kafka, agent))
         self.metrics = metrics
@@ -144,7 +148,8 @@ class ConsolidationApp(faust.App):
         try:
             await self._handle(message)
         except Exception as error:
-            _log.exception("Record %s/%d/%d failed", message.topic, message.partition, message.offset)
+            where = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
+            _log.exception("Record %s/%d/%d failed", *where.values(), extra=where)
             failure = RecordFailed(message.topic, message.partition, message.offset, error)
             failure.__cause__ = error
             self.halt(failure)
@@ -166,11 +171,19 @@ class ConsolidationApp(faust.App):
             message.key,
             message.value,
             Instant(round(message.timestamp * 1000)),
+            trace_of(self._source, message.headers) if message.headers else None,
         )
         self._check_order(record)
+        with self._tracing.handling(self._agent.name, [record]) as handling:
+            await self._take_effect(message, handling)
+
+    async def _take_effect(self, message: Any, handling: Handling) -> None:
+        """The steps of `_handle`."""
+        (record,) = handling.records
         state = PartitionState(self._stamped, record.partition, self.kafka.partitions)
         with self.metrics.applying(self._agent.name):
             effects = await self._apply(state, record)  # 1
+        effects.outputs = handling.emitted(effects.outputs)
         failpoints.reach(failpoints.APPLIED)
         await self._send_outputs(record.partition, effects)  # 2
         failpoints.reach(failpoints.OUTPUTS_ACKNOWLEDGED)

@@ -28,6 +28,7 @@ from streams.kafka.producer import Producer
 from streams.kafka.reading import record_of
 from streams.kafka.turns import TurnService, join
 from streams.settings import Settings
+from streams.tracing import OFF, Tracing
 
 _log = logging.getLogger(__name__)
 _IDLE_MS: Final = 500  # how long one wait for the first record lasts; a stop is noticed between two
@@ -66,6 +67,7 @@ class IntakeService(TurnService):
         metrics: Metrics,
         halt: Callable[[BaseException], None],
         assigned: Callable[[], None],
+        tracing: Tracing = OFF,
         **kwargs: Any,
     ) -> None:
         super().__init__(settings.kafka, halt=halt, **kwargs)
@@ -75,6 +77,7 @@ class IntakeService(TurnService):
         self._producer = producer
         self._metrics = metrics
         self._assigned = assigned
+        self._tracing = tracing
         self._state = NoTables(settings.kafka.partitions)
         self._topics = {topic_name(settings.kafka, topic): topic for topic in agent.inputs}
         self._undone: dict[TopicPartition, int] = {}  # where each partition goes on if the worker dies now
@@ -102,12 +105,13 @@ class IntakeService(TurnService):
             return
         first = found[0]
         try:
-            with self._metrics.applying(self._agent.name):
-                effects = await self._apply(found)  # 2
-            failpoints.reach(failpoints.INTAKE_APPLIED)
-            await self._producer.send_outputs(effects.outputs)
-            failpoints.reach(failpoints.INTAKE_SENT)
-            await self._producer.flush()  # 3
+            with self._tracing.handling(self._agent.name, found) as handling:
+                with self._metrics.applying(self._agent.name):
+                    effects = await self._apply(handling.records)  # 2
+                failpoints.reach(failpoints.INTAKE_APPLIED)
+                await self._producer.send_outputs(handling.emitted(effects.outputs))
+                failpoints.reach(failpoints.INTAKE_SENT)
+                await self._producer.flush()  # 3
             failpoints.reach(failpoints.INTAKE_ACKNOWLEDGED)
             self._metrics.handled(self._agent.name, found, effects.outputs)
         except Exception as error:
@@ -115,7 +119,7 @@ class IntakeService(TurnService):
         await self._commit(consumer, found)  # 4
         failpoints.reach(failpoints.INTAKE_COMMITTED)
 
-    async def _apply(self, found: list[Record]) -> Effects:
+    async def _apply(self, found: Sequence[Record]) -> Effects:
         """Apply a batch; where that may wait for something outside, the loop goes on meanwhile."""
         if self._agent.may_wait:
             return await asyncio.to_thread(self._agent.apply, self._state, found)

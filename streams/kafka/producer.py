@@ -8,7 +8,7 @@ depends on it. Decides nothing about what is sent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,12 +23,15 @@ from streams.kafka.errors import DeliveryFailed, KafkaTrouble, OwnershipLost
 from streams.kafka.naming import topic_name
 from streams.settings import KafkaSettings
 from streams.topics import Topic
+from streams.trace_headers import Headers, headers_of
 
 LINGER_MS: Final = 2  # lets the records of one batch share requests; a flush is then at most this much later
 BATCH_BYTES: Final = 256 * 1024  # of one partition in one request; measured best between 128 and 512 KiB
 
 
 KeyAndValue = tuple[bytes | None, bytes | None]
+_NONE: Final[Mapping[int, Headers]] = {}
+_NO_HEADERS: Final[Headers] = []  # the client wants a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,13 @@ class Producer:
                 await client.client.close()
 
     async def send(
-        self, topic: str, *, key: bytes | None, value: bytes | None, partition: int | None
+        self,
+        topic: str,
+        *,
+        key: bytes | None,
+        value: bytes | None,
+        partition: int | None,
+        headers: Headers = (),
     ) -> asyncio.Future[Any]:
         """Hand one record over; without `partition` the key decides, as in Java's default partitioner.
 
@@ -83,17 +92,27 @@ class Producer:
             raise self._failure
         assert self._client is not None, "the producer is not started"
         try:
-            future: asyncio.Future[Any] = await self._client.send(topic, value, key=key, partition=partition)
+            future: asyncio.Future[Any] = await self._client.send(
+                topic, value, key=key, partition=partition, headers=headers or None
+            )
         except (KafkaError, AssertionError) as error:  # an unknown partition is an assertion in aiokafka
             raise self._fail(topic, error) from error
         self._track(topic, future)
         return future
 
-    async def send_all(self, topic: str, records: Iterable[KeyAndValue], *, partition: int) -> list[Sent]:
+    async def send_all(
+        self,
+        topic: str,
+        records: Iterable[KeyAndValue],
+        *,
+        partition: int,
+        headers: Mapping[int, Headers] = _NONE,
+    ) -> list[Sent]:
         """Hand over records of one partition, in their order, in as few batches as their size allows.
 
         One future stands for a whole batch, and a whole batch does not linger: where many records go to one
-        partition this costs a fraction of `send` for each. Otherwise as `send`.
+        partition this costs a fraction of `send` for each. `headers` are those of the records that have any,
+        by their number. Otherwise as `send`.
         """
         if self._failure is not None:
             raise self._failure
@@ -101,11 +120,12 @@ class Producer:
         assert client is not None, "the producer is not started"
         sent: list[Sent] = []
         batch = client.create_batch()
-        for key, value in records:
-            if batch.append(timestamp=None, key=key, value=value) is None:  # full
+        for number, (key, value) in enumerate(records):
+            own = headers.get(number, _NO_HEADERS) if headers else _NO_HEADERS
+            if batch.append(timestamp=None, key=key, value=value, headers=own) is None:  # full
                 sent.append(await self._send_batch(client, batch, topic, partition))
                 batch = client.create_batch()
-                batch.append(timestamp=None, key=key, value=value)  # an empty one takes any size
+                batch.append(timestamp=None, key=key, value=value, headers=own)  # an empty one takes any size
         if batch.record_count():
             sent.append(await self._send_batch(client, batch, topic, partition))
         return sent
@@ -113,15 +133,21 @@ class Producer:
     async def send_outputs(self, outputs: Iterable[Output]) -> None:
         """Hand over what an agent wants written; records of one partition keep their order."""
         together: dict[tuple[Topic, int], list[KeyAndValue]] = {}
+        headers: dict[tuple[Topic, int], dict[int, Headers]] = {}
         for output in outputs:
             if output.partition is None:
                 name = topic_name(self._kafka, output.topic)
-                await self.send(name, key=output.key, value=output.value or None, partition=None)
-            else:
-                place = (output.topic, int(output.partition))
-                together.setdefault(place, []).append((output.key, output.value or None))
-        for (topic, partition), records in together.items():
-            await self.send_all(topic_name(self._kafka, topic), records, partition=partition)
+                own = headers_of(output.topic, output.trace)
+                await self.send(name, key=output.key, value=output.value or None, partition=None, headers=own)
+                continue
+            place = (output.topic, int(output.partition))
+            records = together.setdefault(place, [])
+            if output.trace is not None:
+                headers.setdefault(place, {})[len(records)] = headers_of(output.topic, output.trace)
+            records.append((output.key, output.value or None))
+        for place, records in together.items():
+            name = topic_name(self._kafka, place[0])
+            await self.send_all(name, records, partition=place[1], headers=headers.get(place, _NONE))
 
     async def _send_batch(self, client: AIOKafkaProducer, batch: Any, topic: str, partition: int) -> Sent:
         batch.close()  # nothing else gets into it, so that its last offset is that of its last record

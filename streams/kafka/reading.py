@@ -21,6 +21,7 @@ from streams.kafka.producer import Producer
 from streams.keys import Offset, Partition
 from streams.settings import KafkaSettings, Settings
 from streams.topics import Topic
+from streams.trace_headers import trace_of
 
 PUBLISH_MAX: Final = 5_000  # records between two waits for acknowledgements: bounds memory, not speed
 _POLL_MS: Final = 500
@@ -135,7 +136,13 @@ async def ends_of(kafka: KafkaSettings, name: str) -> list[int]:
 def record_of(topic: Topic, raw: Any) -> Record:
     """A record as agents get it. One without a value, where that erases nothing, has an empty one."""
     return Record(
-        topic, Partition(raw.partition), Offset(raw.offset), raw.key, raw.value or b"", Instant(raw.timestamp)
+        topic,
+        Partition(raw.partition),
+        Offset(raw.offset),
+        raw.key,
+        raw.value or b"",
+        Instant(raw.timestamp),
+        trace_of(topic, raw.headers) if raw.headers else None,
     )
 
 

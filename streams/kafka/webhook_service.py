@@ -27,6 +27,7 @@ from streams.kafka.reading import record_of
 from streams.kafka.turns import TurnService, join
 from streams.settings import Settings
 from streams.topics import Topic
+from streams.tracing import OFF, Tracing
 from streams.webhook_config import ALERT_TOPICS, Receiver
 from streams.webhook_delivery import Delivery
 
@@ -166,12 +167,14 @@ class KafkaWebhooks:
         receivers: Sequence[Receiver],
         *,
         told: Callable[[str, str], None] = lambda _webhook, _outcome: None,
+        tracing: Tracing = OFF,
     ) -> None:
         self._settings = settings
         self._producer = Producer(settings.kafka)
         self._halted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.deliveries = [
-            Delivery(receiver, self._keep_letter, told=partial(told, receiver.name)) for receiver in receivers
+            Delivery(receiver, self._keep_letter, told=partial(told, receiver.name), tracing=tracing)
+            for receiver in receivers
         ]
         self._services = [WebhookService(settings, delivery, halt=self._halt) for delivery in self.deliveries]
 

@@ -41,6 +41,7 @@ from streams.kafka.reset import with_newest_state
 from streams.kafka.store import memory_stores, rocks_stores
 from streams.settings import Settings
 from streams.stderr_log import log_to_stderr
+from streams.tracing import Tracing, tracing_of
 
 _log = logging.getLogger(__name__)
 STOP_S: Final = 60.0  # docker-compose.yml gives a container 75 s
@@ -66,9 +67,13 @@ def run_worker(
     Prints `factdrift worker ready partitions=[…]` whenever it has been given partitions and their tables
     are restored. Raises FactdriftError with one sentence for a person when it had to stop by itself.
     """
-    log_to_stderr(settings.log_level)
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_run(settings, intake, consolidation, cycles, drift, marks))
+    log_to_stderr(settings, service="worker")
+    tracing = tracing_of(settings, "worker")
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_run(settings, intake, consolidation, cycles, drift, marks, tracing))
+    finally:
+        tracing.close()
 
 
 async def _run(
@@ -78,8 +83,10 @@ async def _run(
     cycles: Cycles | None,
     drift: DriftStore | None,
     marks: Sequence[Mark],
+    tracing: Tracing,
 ) -> None:
-    await _Worker(await with_newest_state(settings), intake, consolidation, cycles, drift, marks).run()
+    newest = await with_newest_state(settings)
+    await _Worker(newest, intake, consolidation, cycles, drift, marks, tracing).run()
 
 
 class _Worker:
@@ -91,9 +98,11 @@ class _Worker:
         cycles: Cycles | None,
         drift: DriftStore | None,
         marks: Sequence[Mark],
+        tracing: Tracing,
     ) -> None:
         self._settings = settings
         self._marks = marks
+        self._tracing = tracing
         self._intake_agent = intake
         self._agent = consolidation
         self._cycles = cycles
@@ -103,6 +112,8 @@ class _Worker:
         self._partitions: list[int] | None = None
         self._intake_assigned = False
         self._metrics = Metrics()
+        for collector in (*intake.collectors, *consolidation.collectors):
+            self._metrics.registry.register(collector)
         self._watch = Watch(settings.kafka, self._metrics)
 
     async def run(self) -> None:
@@ -152,6 +163,7 @@ class _Worker:
             metrics=self._metrics,
             halt=self._halt,
             assigned=self._intake_is_assigned,
+            tracing=self._tracing,
         )
         rocks = settings.table_store == "rocksdb"
         app = ConsolidationApp(
@@ -164,6 +176,7 @@ class _Worker:
             ready=self._app_is_ready,
             data=str(folder.path / "faust"),
             marks=self._marks,
+            tracing=self._tracing,
         )
         starting = asyncio.create_task(app.start())
         starting.add_done_callback(self._started)

@@ -22,10 +22,13 @@ from pydantic_settings import BaseSettings
 from agents import main as command_line
 from agents.api import metrics as api_metrics
 from agents.api.app import document
+from agents.refining import Refiner
+from agents.refining_metrics import RefinerNumbers
 from agents.webhooks import WebhookMetrics
 from streams.kafka.health import Watch
 from streams.kafka.metrics import Metrics
-from streams.settings import KafkaSettings, Settings
+from streams.language_model import language_model_of
+from streams.settings import KafkaSettings, LanguageModelSettings, Settings
 from streams.webhook_config import load
 from streams.webhook_delivery import Delivery
 from tests.unit.test_docs import anchors
@@ -311,6 +314,8 @@ def exported(tmp_path: Path) -> dict[str, set[str]]:
     async def keep(_key: bytes, _value: bytes) -> None: ...
 
     webhooks.watch([Delivery(receiver, keep)])
+    model = language_model_of(LanguageModelSettings(model="m"))
+    worker.registry.register(RefinerNumbers(Refiner(model, batch_timeout_s=1, kept_max=0)))
     found: dict[str, set[str]] = {"up": set()}
     for registry in (worker.registry, api.registry, webhooks.registry):
         found |= series(registry)

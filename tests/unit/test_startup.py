@@ -15,6 +15,7 @@ HEAVY = (
     "mcp",
     "nicegui",
     "openai",
+    "opentelemetry",
     "pint",
     "redis",
     "sqlalchemy",
