@@ -4,7 +4,8 @@ The topic has one partition, so its records have one order; the number of a tick
 Whoever wants a cycle closed appends a record (`tick_request`): the owner of the clock when it is time, a
 replay at its places, a person by `factdrift cycle run`. The agent hands each on to all partitions. It keeps
 nothing: a crash, or two owners at once, only hand on again what was handed on, and partitions recognise a
-tick by its number.
+tick by its number. Time may also pass in one partition, between two ticks (`time_passes`): that is no record
+of the clock, and no cycle.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from state.cycles import Tick
+from state.cycles import NO_CYCLE, Tick
 from state.errors import BadInstant
 from state.instants import Instant, format_instant, parse_instant
 from streams.codec import encode_entry, join_entries
@@ -49,10 +50,10 @@ def tick_record(tick: Tick, record: Record) -> bytes:
     return join_entries([encode_entry(record.topic.value, record.partition, record.offset, tick)])
 
 
-def time_passes(now: Instant, *, n_closed: int) -> bytes:
+def time_passes(now: Instant, *, n_closed: int = NO_CYCLE) -> bytes:
     """The internal record that lets time pass in a partition without closing a cycle.
 
-    `n_closed` is the number of the newest tick.
+    `n_closed` is the number of the newest tick, where whoever writes it knows that none comes in between.
     """
     tick = Tick(number=n_closed, now=now)
     return join_entries([encode_entry(Topic.CLOCK.value, 0, max(n_closed - 1, 0), tick)])

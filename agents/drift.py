@@ -4,18 +4,25 @@ Enters what each record retired, and at each tick looks at the subjects that may
 `unstable` and `churning` with their causes, and later `stable` and `settled`. All of it follows from the
 log, so a replay gives the same alerts with the same ids. The rule is `state.drift`; what readers ask is a
 projection (`streams.drift`), which decides nothing.
+
+The next tick of the clock may be a minute away. Where a record brings an alert in sight, time passes sooner:
+a tick that closes no cycle, dated by the log's own timestamp of that record, is appended to the partition.
+It stands in the log as every tick does, behind what has arrived meanwhile, and is asked for once for each
+subject; so it is the subject's state at the tick that decides, and never that of a moment before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import msgspec
 
+from agents.clock import time_passes
 from agents.drift_watch import SHARDS, Shard, earliest, load, shard_of, watch_key
 from agents.following import Folded
-from state.drift import Alert, Entity, due, judge
+from state.cycles import NO_CYCLE, Tick
+from state.drift import AHEAD_MS, Alert, Entity, alert_in_sight, due, judge
 from state.drift_causes import AlertKind
 from state.drift_news import Bearing, News, cause_of, news_of
 from state.instants import Instant
@@ -30,7 +37,8 @@ DRIFT_TABLE: Final = "drift"
 class Row(msgspec.Struct, array_like=True):
     """What the table holds under the key of a subject. `name` is its normal form.
 
-    `due` is when a tick is to look at it, as the shard of its key knows it; None where none need.
+    `due` is when a tick is to look at it, as the shard of its key knows it; None where none need. `asked` is
+    the `now` of the tick that was asked for and has not looked at it yet.
     """
 
     namespace: str
@@ -38,6 +46,7 @@ class Row(msgspec.Struct, array_like=True):
     spelling: str
     entity: Entity
     due: Instant | None = None
+    asked: Instant | None = None
 
 
 _encode_row: Final = msgspec.msgpack.Encoder().encode
@@ -45,21 +54,31 @@ _decode_row: Final = msgspec.msgpack.Decoder(Row).decode
 
 
 class Drift:
-    """The follower. Keeps one row for each subject with retired facts, and an index of those to look at."""
+    """The follower. Keeps one row for each subject with retired facts, and an index of those to look at.
+
+    `is_live` says whether the log's own timestamps are the time. In a log that is being replayed they are
+    not: there time passes at the places that the replay gives it.
+    """
 
     tables = (DRIFT_TABLE,)
 
+    def __init__(self, is_live: Callable[[], bool] = lambda: True) -> None:
+        self._is_live = is_live
+
     def follow(self, tables: Tables, folded: Folded) -> list[Output]:
-        """Enter what the record retired; at a tick, judge whoever is due."""
-        self._enter(tables, folded)
+        """Enter what the record retired, and ask for a tick where that is an alert; at a tick, judge."""
+        asked = self._enter(tables, folded)
+        outputs = [] if asked is None else [_let_time_pass(asked, folded.record)]
         if folded.lost or folded.emptied:
-            return forget_drift(tables, folded)
+            return outputs + forget_drift(tables, folded)
         now = folded.moved.now
-        return [] if folded.moved == folded.clock or now is None else self._tick(tables, folded, now)
+        return outputs if now is None or not _is_tick(folded) else outputs + self._tick(tables, folded, now)
 
     # -- records ----------------------------------------------------------------------------
 
-    def _enter(self, tables: Tables, folded: Folded) -> None:
+    def _enter(self, tables: Tables, folded: Folded) -> Instant | None:
+        """Enter what the record retired; returns the `now` of the tick that is to be asked for, if any."""
+        asked: list[Instant] = []
         for (namespace, name), (spelling, news) in _news_by_subject(folded).items():
             row_key = subject_key(namespace, name)
             stored = tables.get(DRIFT_TABLE, row_key)
@@ -79,7 +98,18 @@ class Drift:
             if wanted is not None and (row.due is None or wanted < row.due):
                 row.due = wanted
                 _watch(tables, row_key, wanted, folded.record)
+            if wanted is not None and row.asked is None:
+                row.asked = self._asks(row.entity, wanted, folded)
+                asked += [] if row.asked is None else [row.asked]
             tables.put(DRIFT_TABLE, row_key, _encode_row(row))
+        return max(asked, default=None)
+
+    def _asks(self, entity: Entity, wanted: Instant, folded: Folded) -> Instant | None:
+        """The `now` of the tick that a subject asks for, which is due at `wanted`; None where none is."""
+        now = max(folded.record.recorded_at, folded.clock.now or folded.record.recorded_at)
+        if wanted > now + AHEAD_MS or not self._is_live():
+            return None
+        return alert_in_sight(entity, now)
 
     # -- ticks ------------------------------------------------------------------------------
 
@@ -127,9 +157,22 @@ class Drift:
                 record=record,
             )
             outputs.append(Output(Topic.DRIFT_ALERTS, row_key, event, record.partition))
-        row.due = due(row.entity, now)
+        row.due, row.asked = due(row.entity, now), None
         tables.put(DRIFT_TABLE, row_key, _encode_row(row))
         return row
+
+
+def _is_tick(folded: Folded) -> bool:
+    """Whether the record lets time pass. One that was asked for also looks where time has not moved: another
+    may have been asked for in the same millisecond.
+    """
+    if folded.moved != folded.clock:
+        return True
+    return any(isinstance(e.usable, Tick) and e.usable.number == NO_CYCLE for e in folded.batch.entries[:1])
+
+
+def _let_time_pass(now: Instant, record: Record) -> Output:
+    return Output(Topic.BY_CLAIM, None, time_passes(now), record.partition)
 
 
 def forget_drift(tables: Tables, folded: Folded) -> list[Output]:

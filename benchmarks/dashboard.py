@@ -1,10 +1,11 @@
-"""How soon the dashboard shows something with 10^5 entities, and how soon its search answers.
+"""How soon the dashboard shows something: a page with 10^5 entities, a search, a drift alert.
 
 The log is made by the embedded host from a fixed seed: every entity lives somewhere, one in a hundred is
 contested. A real `factdrift serve` on it is looked at by a real Chromium. Every page is opened in a context
 of its own, so with an empty cache, and timed by the browser itself: when it painted first, and when its
 content was there. A search is timed in the page, from the key to the changed list, with all that lies
-between: the pause of 80 ms that waits for the next key, the way to the service and back, and drawing.
+between: the pause of 80 ms that waits for the next key, the way to the service and back, and drawing. How
+an alert is timed is said in `benchmarks.alert_latency`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from statistics import median, quantiles
 
 from agents import composition
 from benchmarks import Options
+from benchmarks.alert_latency import alert_latency
 from benchmarks.record import Figure, out, show
 from state.instants import DAY_MS, Instant, format_instant, parse_instant
 from streams.embedded import EmbeddedHost
@@ -36,6 +38,7 @@ ONE_CONTESTED_IN = 100
 START = parse_instant("2024-01-01T00:00:00Z")
 CONTESTED = ("Oslo", "Oslo", "Bergen", "Oslo", "Bergen", "Bergen")
 SYLLABLES = ("ka", "lo", "mi", "ne", "ru", "sa", "ti", "vo", "xi", "ze", "ba", "do", "fe", "gu", "hi", "jo")
+PARTS = ("pages", "alerts")
 PAGES = ("", "entities", "queue", "cycles", "health")
 
 _SEARCH = """(typed) => new Promise((done) => {
@@ -55,29 +58,42 @@ _PAINTS = "() => performance.getEntriesByType('paint').map((one) => [one.name, o
 
 
 def run(options: Options) -> list[Figure]:
-    """Make the log, open the pages, search, and print what it took."""
-    n_entities = N_ENTITIES_QUICK if options.quick else N_ENTITIES
+    """Measure the parts asked for, and print what each took. Raises PartMissing."""
+    asked = [name for name in PARTS if not options.only or name in options.only]
+    figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="factdrift-bench-") as folder:
-        log = Path(folder) / "log"
-        host = composition.embedded(Settings(), log)
-        host.start()
-        names = make_log(host, n_entities)
-        host.store.close()
-        out.print(f"A log of {len(names):,} entities is made; the service builds its read model.")
-        service = start_process(
-            [sys.executable, "-m", "agents.main", "serve", "--data", str(log), "--port", "0"],
-            name="factdrift serve", log=Path(folder) / "serve.log", folder=Path(__file__).parents[1],
-        )  # fmt: skip
-        try:
-            url = service.wait_for_line(r"factdrift listens on (http://\S+)", 1_800)[1]
+        if "pages" in asked:
+            figures += _pages(Path(folder), N_ENTITIES_QUICK if options.quick else N_ENTITIES)
+        if "alerts" in asked:
             chromium = start_chromium()
             try:
-                figures = [*_visits(chromium, url, n_entities), *_searches(chromium, url, names)]
+                figures += alert_latency(chromium, Path(folder), quick=options.quick)
             finally:
                 chromium.stop()
-        finally:
-            service.terminate()
     return figures
+
+
+def _pages(folder: Path, n_entities: int) -> list[Figure]:
+    """Make the log, open the pages, and search."""
+    log = folder / "log"
+    host = composition.embedded(Settings(), log)
+    host.start()
+    names = make_log(host, n_entities)
+    host.store.close()
+    out.print(f"A log of {len(names):,} entities is made; the service builds its read model.")
+    service = start_process(
+        [sys.executable, "-m", "agents.main", "serve", "--data", str(log), "--port", "0"],
+        name="factdrift serve", log=folder / "serve.log", folder=Path(__file__).parents[1],
+    )  # fmt: skip
+    try:
+        url = service.wait_for_line(r"factdrift listens on (http://\S+)", 1_800)[1]
+        chromium = start_chromium()
+        try:
+            return [*_visits(chromium, url, n_entities), *_searches(chromium, url, names)]
+        finally:
+            chromium.stop()
+    finally:
+        service.terminate()
 
 
 def make_log(host: EmbeddedHost, n_entities: int) -> list[str]:

@@ -12,16 +12,23 @@ from typing import Final
 import msgspec
 
 from state.instants import DAY_MS, Instant
+from state.trust_counts import Counts as TrustCounts
 
 EDGES_MAX: Final = 100  # ids of one kind in the part of one partition; the counts are never cut
+
+
+NO_CYCLE: Final = 0
+"""The number of a tick that closes no cycle. Those of cycles begin with 1."""
 
 
 class Tick(msgspec.Struct, frozen=True, kw_only=True, tag="tick", omit_defaults=True):
     """The end of cycle `number`, from 1. `now` is what the owner of the clock took for the time.
 
-    Under the number of a cycle that is closed already it closes none, and only lets time pass: a replay
-    of years in few cycles sends such ticks, so that what depends on the time is seen in time. `is_idle`:
-    nothing was observed in the cycle, it was closed only because entities are in flux.
+    Under the number of a cycle that is closed already it closes none, and only lets time pass: a replay of
+    years in few cycles sends such ticks, and a partition that has something to say before the next cycle is
+    closed, so that what depends on the time is seen in time. Under `NO_CYCLE` it does so whatever was closed
+    before it is read. `is_idle`: nothing was observed in the cycle, it was closed only because entities are
+    in flux.
     """
 
     number: int
@@ -44,7 +51,7 @@ class Clock(msgspec.Struct, frozen=True, array_like=True):
         """The clock once it has read a tick: the same one where the tick was read before."""
         if tick.number > self.number:
             return Clock(tick.number, tick.now)
-        passes = tick.number == self.number and (self.now is None or tick.now > self.now)
+        passes = tick.number in (self.number, NO_CYCLE) and (self.now is None or tick.now > self.now)
         return Clock(self.number, tick.now) if passes else self
 
 
@@ -80,7 +87,7 @@ class Part(msgspec.Struct, kw_only=True, omit_defaults=True, tag="part"):
 
     `first_offset` and `reached_offset` are those of the first and the last internal record of the cycle,
     the tick that closed it. Edges are ids, in order, each once, at most `EDGES_MAX` of a kind. `matched`
-    says how often each rule matched.
+    says how often each rule matched, `trust` what its claims say about sources, by namespace.
     """
 
     cycle: int
@@ -93,6 +100,7 @@ class Part(msgspec.Struct, kw_only=True, omit_defaults=True, tag="part"):
     edges: dict[str, list[str]] = {}
     matched: dict[str, int] = {}
     n_unstable: int = 0
+    trust: dict[str, TrustCounts] = {}
 
     def count(self, namespace: str) -> Counts:
         """The counts of one namespace, to be added to."""

@@ -23,6 +23,9 @@ WINDOW_MS: Final = 30 * DAY_MS
 UNSTABLE_ABOVE: Final = 4
 KEPT_MS: Final = 40 * DAY_MS
 """Retirements this much older than the newest are let go: no window reaches them, even of a late tick."""
+AHEAD_MS: Final = 5_000
+"""So far ahead of the log's clock a statement may have been made and still be told of at once: the clocks of
+machines differ. The log takes statements that are further ahead; they wait for a tick."""
 KEPT_MAX: Final = 256  # retired facts of one subject, the newest: bounds the row, and what an alert counts
 
 
@@ -167,6 +170,27 @@ def _transition(entity: Entity, since: Instant | None, now: Instant, *, declared
         return Alert(AlertKind.UNSTABLE if declared else AlertKind.CHURNING, now, causes)
     if since is not None and not causes and now >= since:  # time that went back clears nothing
         return Alert(AlertKind.STABLE if declared else AlertKind.SETTLED, since, [])
+    return None
+
+
+def alert_in_sight(entity: Entity, now: Instant) -> Instant | None:
+    """The earliest `now` of a tick that would raise an alert at once; None where none would.
+
+    `now` is the log's time, which statements may be ahead of a little (`AHEAD_MS`). An alert that ends is
+    never in sight: nobody waits for time to pass.
+    """
+    found = [
+        _over_limit([at for at, _ in entity.counted(declared=declared)], now)
+        for since, declared in ((entity.unstable_since, True), (entity.churning_since, False))
+        if since is None
+    ]
+    return min((at for at in found if at is not None), default=None)
+
+
+def _over_limit(instants: list[Instant], now: Instant) -> Instant | None:
+    for at in (now, *(at for at in instants if now < at <= now + AHEAD_MS)):
+        if count_within(instants, at) > UNSTABLE_ABOVE:
+            return at
     return None
 
 

@@ -96,15 +96,18 @@ class SmallCluster:
         *,
         crashes: Iterable[tuple[int, int]] = (),
         backwards: bool = False,
+        recorded_at: Instant = RECORDED_AT,
+        settings: Settings | None = None,
     ) -> None:
         """`crashes` says of each delivery in turn how many writes it does, and how many records come again;
         a first number below 0 is a delivery that goes well, as all go that come after them. `backwards` is
-        the order of the writes within a stage.
+        the order of the writes within a stage, `recorded_at` the log's timestamp of every record.
         """
+        self._recorded_at = recorded_at
         self.n_partitions = n_partitions
         self.topics: dict[tuple[Topic, int], list[Record]] = defaultdict(list)
         self._crashes = iter(crashes)
-        settings = Settings()
+        settings = settings or Settings()
         self._intake = intake(batch_bytes_max=settings.batch_bytes_max)
         self._stateless = Tables(n_partitions, stamped=False)
         self.readers: dict[tuple[Topic, int], Reader] = {
@@ -115,7 +118,8 @@ class SmallCluster:
             for number in range(n_partitions)
         }
         self.readers[Topic.CYCLE_PARTS, 0] = Reader(
-            audit, Tables(n_partitions, stamped=False, backwards=backwards)
+            lambda: audit(learns_trust=settings.trust == "learned"),
+            Tables(n_partitions, stamped=False, backwards=backwards),
         )
 
     # -- what goes in -----------------------------------------------------------------------
@@ -142,7 +146,7 @@ class SmallCluster:
 
     def _append(self, topic: Topic, partition: int, key: bytes | None, value: bytes) -> Record:
         log = self.topics[topic, partition]
-        log.append(Record(topic, Partition(partition), Offset(len(log)), key, value, RECORDED_AT))
+        log.append(Record(topic, Partition(partition), Offset(len(log)), key, value, self._recorded_at))
         return log[-1]
 
     # -- running ----------------------------------------------------------------------------

@@ -43,9 +43,10 @@ async def page(questions: Questions, _frame: Frame, query: Mapping[str, str]) ->
         found = await questions.ask(lambda asked: listings.cycles(asked, limit=PAGE, cursor=cursor))
         region.show(view(found["items"], cursor=cursor, following=found["next"]))
 
-    await draw()
-    if not number:  # what is closed does not change
-        follow(questions.service.bell, draw)
+    if number:  # what is closed does not change
+        await draw()
+    else:
+        await follow(questions.service.bell, draw)
 
 
 def read_one(asked: Asked, number: str) -> tuple[Fields, Edges]:

@@ -41,8 +41,7 @@ async def page(questions: Questions, _frame: Frame, _query: Mapping[str, str]) -
     async def draw() -> None:
         region.show(await questions.ask(lambda asked: view(*read(asked), now=asked.now)))
 
-    await draw()
-    follow(questions.service.bell, draw)
+    await follow(questions.service.bell, draw)
 
 
 def read(asked: Asked) -> tuple[list[Alert], list[Alert], bool]:

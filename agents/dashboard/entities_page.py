@@ -26,8 +26,7 @@ async def page(questions: Questions, frame: Frame, query: Mapping[str, str]) -> 
         found = await questions.ask(lambda asked: search(asked, text, limit=PAGE, cursor=cursor))
         region.show(view(found["items"], text, cursor=cursor, following=found["next"]))
 
-    await draw()
-    follow(questions.service.bell, draw)
+    await follow(questions.service.bell, draw)
 
 
 def view(items: Sequence[Mapping[str, Any]], text: str, *, cursor: str | None, following: str | None) -> Html:

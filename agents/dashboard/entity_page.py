@@ -106,6 +106,5 @@ async def page(questions: Questions, frame: Frame, query: Mapping[str, str]) -> 
     frame.name(entity.spelled, shown=names(entity.namespace, entity.spelled))
     opened = EntityPage(questions, frame, entity, shown)
     opened.draw_clocks()
-    await opened.draw()
+    await follow(questions.service.bell, opened.draw)
     await opened.explain()
-    follow(questions.service.bell, opened.draw)

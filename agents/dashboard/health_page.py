@@ -85,8 +85,7 @@ class HealthPage:
 async def page(questions: Questions, frame: Frame, _query: Mapping[str, str]) -> None:
     """Build the page."""
     opened = HealthPage(questions, frame)
-    await opened.draw()
-    follow(questions.service.bell, opened.draw, every_s=EVERY_S)
+    await follow(questions.service.bell, opened.draw, every_s=EVERY_S)
 
 
 async def read(questions: Questions, before: int | None) -> Health:

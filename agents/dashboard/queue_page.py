@@ -113,5 +113,4 @@ def _outcome(answer: Fields) -> str:
 async def page(questions: Questions, frame: Frame, query: Mapping[str, str]) -> None:
     """Build the page, from a cursor on."""
     opened = QueuePage(questions, frame, query.get("cursor") or None)
-    await opened.load()
-    follow(questions.service.bell, opened.follow)
+    await follow(questions.service.bell, opened.follow)

@@ -31,8 +31,7 @@ async def page(questions: Questions, _frame: Frame, query: Mapping[str, str]) ->
         found, following = await questions.ask(lambda asked: read(asked, cursor))
         region.show(view(found, cursor=cursor, following=following))
 
-    await draw()
-    follow(questions.service.bell, draw)
+    await follow(questions.service.bell, draw)
 
 
 def read(asked: Asked, cursor: str | None) -> tuple[list[tuple[Fields, list[Fields]]], str | None]:

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from agents import composition
 from agents.drift_projection import catch_up, in_flux, rebuild, unstable
-from agents.replay import records, replay
+from agents.replay import LIVE_MARK, records, replay
+from state.cycles import Tick
 from state.drift_causes import Pattern
-from state.instants import parse_instant
+from state.instants import Instant, format_instant, parse_instant
+from streams.codec import decode_batch
 from streams.drift import inputs
 from streams.embedded.drift import SqliteDriftStore
 from streams.events import DriftAlert
@@ -150,6 +153,101 @@ def test_f26_the_same_log_gives_the_same_ids() -> None:
 
     assert found[0] == found[1]
     assert len(set(found[0])) == 2
+
+
+# -- a log whose time is that of the clock ----------------------------------------------------
+
+
+def live(world: World) -> World:
+    """As a service does with the first observation that it takes."""
+    world.host.store.set_mark(LIVE_MARK, "1")
+    return world
+
+
+def restless(*seconds_ago: float, subject: str = "kim") -> list[dict[str, Any]]:
+    """A first value an hour ago, and so many seconds ago each time another one that retires it at once."""
+    now = composition.wall_clock()
+    ages = [3_600, *seconds_ago]
+    return [
+        observe(f"value {n}", format_instant(Instant(now - round(age * 1_000))), subject=subject)
+        for n, age in enumerate(ages)
+    ]
+
+
+MINUTES_AGO = (300, 240, 180, 120, 60)
+
+
+def ticks_in(world: World) -> list[Tick]:
+    """Every tick of the internal topic."""
+    batches = [decode_batch(record.value) for record in records(world.host.store, Topic.BY_CLAIM)]
+    return [e.usable for batch in batches for e in batch.entries if isinstance(e.usable, Tick)]
+
+
+def test_in_a_live_log_the_alert_does_not_wait_for_the_tick_and_no_cycle_is_closed(world: World) -> None:
+    live(world).each(restless(*MINUTES_AGO))
+
+    (alert,) = alerts(world)
+    assert (alert["signal"], alert["count"], alert["cycle"]) == ("unstable", 5, 1)
+    (cause,) = [r for r in records(world.host.store, Topic.BY_CLAIM) if r.position == alert["position"]]
+    assert alert["now"] == alert["recorded_at"] == format_instant(cause.recorded_at)
+    assert list(records(world.host.store, Topic.CYCLES)) == []
+
+    world.tick(9_999)
+    assert [a["signal"] for a in alerts(world)] == ["unstable", "stable"], "it goes on from there"
+    (audit,) = [json.loads(record.value) for record in records(world.host.store, Topic.CYCLES)]
+    assert (audit["cycle"], audit["drift_alerts"]) == (1, 2)
+
+
+def test_a_live_log_of_old_observations_waits_for_its_ticks(world: World) -> None:
+    live(world).each(moves(IN_29_DAYS))
+
+    assert (alerts(world), ticks_in(world)) == ([], [])
+
+
+def test_a_replay_keeps_its_own_time_however_new_its_observations_are(world: World) -> None:
+    world.each(restless(*MINUTES_AGO))
+    assert (alerts(world), ticks_in(world)) == ([], [])
+
+    world.tick()
+
+    (alert,) = alerts(world)
+    assert alert["now"] == alert["causes"][-1]["decided_observed_at"]
+
+
+def test_a_statement_a_little_ahead_of_the_clock_is_told_of_at_once_and_one_far_ahead_is_not(
+    world: World,
+) -> None:
+    live(world).each(restless(*MINUTES_AGO[1:], -2, subject="near"))
+    live(world).each(restless(*MINUTES_AGO[1:], -60, subject="far"))
+
+    (alert,) = alerts(world)
+    assert alert["subject"] == "near"
+    assert alert["now"] == alert["causes"][-1]["decided_observed_at"]
+
+
+def test_subjects_that_become_unstable_in_one_millisecond_are_each_told_of(world: World) -> None:
+    lines = [line for name in ("kim", "lee", "ann") for line in restless(*MINUTES_AGO, subject=name)]
+    live(world).publish(*lines)
+
+    assert sorted(alert["subject"] for alert in alerts(world)) == ["ann", "kim", "lee"]
+    assert len(ticks_in(world)) == 1, "one tick looks at all that a record brought about"
+
+
+def test_one_record_asks_for_the_latest_of_the_ticks_that_its_subjects_wait_for(world: World) -> None:
+    lines = [*restless(*MINUTES_AGO, subject="kim"), *restless(*MINUTES_AGO[1:], -2, subject="near")]
+    live(world).publish(*lines)
+
+    assert sorted(alert["subject"] for alert in alerts(world)) == ["kim", "near"]
+
+
+def test_a_service_goes_on_from_a_replay_and_what_was_unstable_then_comes_to_rest(world: World) -> None:
+    world.each(moves(IN_29_DAYS)).tick(30)
+
+    live(world).each(restless(*MINUTES_AGO, subject="lee"))
+
+    then, *now = [(alert["signal"], alert["subject"]) for alert in alerts(world)]
+    assert then == ("unstable", "kim")
+    assert sorted(now) == [("stable", "kim"), ("unstable", "lee")]
 
 
 # -- what counts, and what does not ---------------------------------------------------------

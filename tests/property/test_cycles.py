@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from state.cycles import NO_CYCLE, Tick
+from state.instants import Instant
+from streams.codec import decode_batch
 from streams.topics import Topic
 from tests.builders import day
 from tests.cases.world import observe
-from tests.staged import SmallCluster
+from tests.staged import RECORDED_AT, SmallCluster
 
 COUNTED = {
     Topic.FACT_CREATED: "facts_created",
@@ -38,9 +41,13 @@ crashes = st.lists(st.tuples(st.integers(-1, 5), st.integers(0, 2)), max_size=40
 
 
 def run(
-    script: list[tuple[str, Any]], *, crashes: list[tuple[int, int]], backwards: bool = False
+    script: list[tuple[str, Any]],
+    *,
+    crashes: list[tuple[int, int]],
+    backwards: bool = False,
+    recorded_at: Instant = RECORDED_AT,
 ) -> SmallCluster:
-    cluster = SmallCluster(crashes=crashes, backwards=backwards)
+    cluster = SmallCluster(crashes=crashes, backwards=backwards, recorded_at=recorded_at)
     now = 0
     for what, how in script:
         if what == "observe":
@@ -184,3 +191,84 @@ def test_a_tick_that_is_handed_on_twice_closes_one_cycle(script: list[tuple[str,
     thrice = [(what, 3 if what == "tick" else how) for what, how in script]
 
     assert told(run(thrice, crashes=[]))[:2] == told(run(once, crashes=[]))[:2]
+
+
+# -- time passes between two ticks ----------------------------------------------------------
+
+TODAY = day(15)
+"""When the log is written in which what is observed is of the last days."""
+
+restless = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("observe"),
+            st.lists(
+                st.tuples(
+                    st.sampled_from("ab"),
+                    st.sampled_from(["Oslo", "Rome", "York", "Bath"]),
+                    st.integers(0, 99),
+                ),
+                min_size=3,
+                max_size=12,
+            ),
+        ),
+        st.tuples(st.just("tick"), st.integers(1, 2)),
+        st.tuples(st.just("drain"), st.sampled_from([(), (0,)])),
+    ),
+    max_size=8,
+)
+
+
+def ticks_of_no_cycle(cluster: SmallCluster) -> int:
+    """How many ticks that close no cycle stand in the log."""
+    entries = [
+        entry
+        for (topic, _), log in cluster.topics.items()
+        if topic is Topic.BY_CLAIM
+        for record in log
+        for entry in decode_batch(record.value).entries
+    ]
+    return sum(isinstance(e.usable, Tick) and e.usable.number == NO_CYCLE for e in entries)
+
+
+@given(restless, crashes)
+def test_crashes_change_no_alert_that_came_before_its_tick(
+    script: list[tuple[str, Any]], crashes: list[tuple[int, int]]
+) -> None:
+    calm, stormy = run(script, crashes=[], recorded_at=TODAY), run(script, crashes=crashes, recorded_at=TODAY)
+
+    assert told(stormy) == told(calm)
+
+
+@given(restless)
+def test_who_is_unstable_in_the_end_is_told_of_without_a_tick(script: list[tuple[str, Any]]) -> None:
+    untimed = [step for step in script if step[0] != "tick"]
+    cluster = SmallCluster(recorded_at=TODAY)
+    for what, how in untimed:
+        if what == "observe":
+            cluster.publish(*[observe(v, at / 10, subject=s, predicate="lives_in") for s, v, at in how])
+    cluster.drain()
+
+    alerts = cluster.distinct(Topic.DRIFT_ALERTS)
+    cluster.tick(TODAY)
+    cluster.drain()
+    assert cluster.distinct(Topic.DRIFT_ALERTS) == alerts, "a tick finds nobody that was not told of"
+    assert {alert["cycle"] for alert in alerts} <= {1}
+    (audit,) = cluster.distinct(Topic.CYCLES, by="audit_id")
+    assert audit["drift_alerts"] == len(alerts)
+
+
+@given(st.lists(moves, max_size=14))
+def test_what_is_told_of_long_ago_lets_no_time_pass(script: list[tuple[str, Any]]) -> None:
+    assert ticks_of_no_cycle(run(script, crashes=[])) == 0
+
+
+def test_a_subject_asks_once_for_a_tick() -> None:
+    cluster = SmallCluster(recorded_at=TODAY)
+    for number in range(12):
+        cluster.publish(observe(f"city {number}", number, subject="a", predicate="lives_in"))
+
+    cluster.drain()
+
+    assert [a["signal"] for a in cluster.distinct(Topic.DRIFT_ALERTS)] == ["unstable"]
+    assert ticks_of_no_cycle(cluster) == 1

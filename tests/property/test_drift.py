@@ -9,7 +9,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 from hypothesis import given
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from agents.drift import DRIFT_TABLE, Drift
 from agents.drift_watch import load, shard_of, watch_key
@@ -17,14 +17,23 @@ from agents.following import Folded, Touched
 from state import stored_claim as claims
 from state.changes import Change, Kind, Revision
 from state.cycles import Clock, Tick
-from state.drift import KEPT_MAX, UNSTABLE_ABOVE, WINDOW_MS, Entity, due, judge
+from state.drift import (
+    AHEAD_MS,
+    KEPT_MAX,
+    UNSTABLE_ABOVE,
+    WINDOW_MS,
+    Entity,
+    alert_in_sight,
+    due,
+    judge,
+)
 from state.drift_causes import Cause
 from state.drift_news import Bearing, News
 from state.facts import Fact
 from state.identity import ClaimId, FactId
 from state.instants import DAY_MS, Instant
 from state.predicates import Predicate
-from streams.codec import Batch
+from streams.codec import Batch, decode_batch
 from streams.host import Output, Record, Tables, Write
 from streams.keys import Offset, Partition, subject_key
 from streams.topics import Topic
@@ -61,8 +70,8 @@ class Stamped:
             self.held[write.table, write.key] = (write.value, offset)
 
 
-def record(offset: int) -> Record:
-    return Record(Topic.BY_CLAIM, Partition(0), Offset(offset), None, b"", day(0))
+def record(offset: int, at: Instant) -> Record:
+    return Record(Topic.BY_CLAIM, Partition(0), Offset(offset), None, b"", at)
 
 
 def fact(name: str, subject: str, *, reason: str | None, at: Instant | None, declared: bool) -> Fact:
@@ -88,13 +97,19 @@ def touched(subject: str, changes: Sequence[Change]) -> Touched:
 
 
 class DriftMachine(RuleBasedStateMachine):
-    """The follower on the left; on the right, for each subject a list of instants and what was said last."""
+    """The follower on the left; on the right, for each subject a list of instants and what was said last.
+
+    Records are as old as the newest tick, so what is in sight is what a tick of now would say.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.state = Stamped()
         self.unharmed = Stamped()
-        self.follower = Drift()
+        self.is_live = True
+        self.follower = Drift(lambda: self.is_live)
+        self.waiting: list[bytes] = []  # ticks that were asked for and stand in the log unread
+        self.asked: set[str] = set()
         self.offset = -1
         self.clock = Clock()
         self.versions: dict[str, int] = {}
@@ -102,8 +117,13 @@ class DriftMachine(RuleBasedStateMachine):
         self.said: dict[tuple[str, bool], bool] = {}
         self.n_told = dict.fromkeys(SUBJECTS, 0)
 
+    @initialize(is_live=st.booleans())
+    def begin(self, is_live: bool) -> None:
+        self.is_live = is_live
+
     def deliver(self, folded: Folded, crash: random.Random) -> list[dict[str, Any]]:
         """Handle one record, perhaps dying between any two writes, then once more."""
+        self.waiting_before = len(self.waiting)
         published: dict[str, bytes] = {}
         for _ in range(crash.choice([0, 0, 1, 2])):
             tables = Tables(self.state)
@@ -122,17 +142,22 @@ class DriftMachine(RuleBasedStateMachine):
         assert self.state.values() == self.unharmed.values(), "a crash left something behind"
         return [json.loads(value) for value in published.values()]
 
-    @staticmethod
-    def publish(outputs: Sequence[Output], published: dict[str, bytes], *, again: bool) -> None:
+    def publish(self, outputs: Sequence[Output], published: dict[str, bytes], *, again: bool) -> None:
         for output in outputs:
+            if output.topic is Topic.BY_CLAIM:
+                self.waiting.append(output.value)
+                continue
             event_id = json.loads(output.value)["event_id"]
             assert published.setdefault(event_id, output.value) == output.value, "one id, two contents"
 
-    def folded(self, there: Sequence[Touched], moved: Clock) -> Folded:
+    def now(self) -> Instant:
+        return self.clock.now or day(100)
+
+    def folded(self, there: Sequence[Touched], moved: Clock, batch: Batch | None = None) -> Folded:
         self.offset += 1
         return Folded(
-            record=record(self.offset),
-            batch=Batch(1, []),
+            record=record(self.offset, self.now()),
+            batch=batch or Batch(1, []),
             touched=there,
             clock=self.clock,
             moved=moved,
@@ -166,7 +191,7 @@ class DriftMachine(RuleBasedStateMachine):
     def enter(self, crash: random.Random, steps: list[tuple[str, str, str, int, bool]]) -> None:
         changes: dict[str, list[Change]] = {}
         for subject, name, what, days_ago, declared in steps:
-            at = Instant((self.clock.now or day(100)) + days_ago * DAY_MS)
+            at = Instant(self.now() + days_ago * DAY_MS)
             retired = self.retired[subject]
             if what == "retire":
                 made = self.change(
@@ -190,6 +215,23 @@ class DriftMachine(RuleBasedStateMachine):
             changes.setdefault(subject, []).append(made)
         folded = self.folded([touched(subject, found) for subject, found in changes.items()], self.clock)
         assert self.deliver(folded, crash) == []
+        in_sight = {s for s in changes if self.is_live and s not in self.asked and self.is_in_sight(s)}
+        assert (len(self.waiting) > self.waiting_before) == bool(in_sight)
+        self.asked |= in_sight
+
+    def is_in_sight(self, subject: str) -> bool:
+        """Whether a tick of now would say that the subject is in flux, which was not said yet."""
+        return any(
+            not self.said.get((subject, declared), False)
+            and self.count(subject, self.now(), declared=declared) > UNSTABLE_ABOVE
+            for declared in (True, False)
+        )
+
+    def count(self, subject: str, now: Instant, *, declared: bool) -> int:
+        return sum(
+            now - WINDOW_MS < at <= now and is_declared is declared
+            for at, is_declared in self.retired[subject].values()
+        )
 
     @rule(
         crash=st.randoms(use_true_random=False),
@@ -211,17 +253,30 @@ class DriftMachine(RuleBasedStateMachine):
         | st.integers(0, 50 * DAY_MS),
     )
     def time_passes(self, crash: random.Random, forward_ms: int) -> None:
-        now = Instant((self.clock.now or day(100)) + forward_ms)
-        tick = Tick(number=self.clock.number + 1, now=now)
-        expected = self.transitions(now)
-        folded = self.folded([], self.clock.after(tick))
+        now = Instant(self.now() + forward_ms)
+        self.judged(Tick(number=self.clock.number + 1, now=now), None, crash)
 
-        alerts = self.deliver(folded, crash)
+    def judged(self, tick: Tick, batch: Batch | None, crash: random.Random) -> None:
+        moved = self.clock.after(tick)
+        assert moved.now is not None
+        expected = self.transitions(moved.now)
+        alerts = self.deliver(self.folded([], moved, batch), crash)
 
         told = {(a["subject"].lower(), a["signal"]): a["count"] for a in alerts}
         assert told == expected
         assert all(a["lifetime"] == self.n_told[a["subject"].lower()] for a in alerts)
-        self.clock = self.clock.after(tick)
+        self.clock = moved
+        self.asked.clear()
+
+    @precondition(lambda self: self.waiting)
+    @rule(crash=st.randoms(use_true_random=False))
+    def a_tick_that_was_asked_for_is_read(self, crash: random.Random) -> None:
+        batch = decode_batch(self.waiting.pop(0))
+        (tick,) = [entry.usable for entry in batch.entries]
+        assert isinstance(tick, Tick)
+        number = self.clock.number
+        self.judged(tick, batch, crash)
+        assert self.clock.number == number, "it closes no cycle"
 
     @precondition(lambda self: self.clock.number > 0)
     @rule(crash=st.randoms(use_true_random=False))
@@ -236,10 +291,7 @@ class DriftMachine(RuleBasedStateMachine):
         found = {}
         for subject in SUBJECTS:
             for declared, signals in ((True, ("unstable", "stable")), (False, ("churning", "settled"))):
-                count = sum(
-                    now - WINDOW_MS < at <= now and is_declared is declared
-                    for at, is_declared in self.retired[subject].values()
-                )
+                count = self.count(subject, now, declared=declared)
                 is_on = self.said.get((subject, declared), False)
                 if not is_on and count > UNSTABLE_ABOVE:
                     found[subject, signals[0]] = count
@@ -255,6 +307,11 @@ class DriftMachine(RuleBasedStateMachine):
             shard = self.state.get(DRIFT_TABLE, watch_key(shard_of(row_key)))
             assert shard is not None
             assert row_key in load(shard).due
+
+    @invariant()
+    def whoever_is_over_the_limit_is_told_of_or_a_tick_is_on_its_way(self) -> None:
+        if self.is_live and any(map(self.is_in_sight, SUBJECTS)):
+            assert self.waiting
 
 
 TestDrift = DriftMachine.TestCase
@@ -320,10 +377,14 @@ def test_the_last_word_on_each_fact_decides(steps: list[tuple[str, Bearing, int,
 
 
 def entity_of(days: Sequence[int], *, declared: bool = True) -> Entity:
+    return entity_at([day(at) for at in days], declared=declared)
+
+
+def entity_at(instants: Sequence[Instant], *, declared: bool = True) -> Entity:
     entity = Entity()
-    for number, at in enumerate(days):
+    for number, at in enumerate(instants):
         cause = Cause(ClaimId("c"), "p", number, str(number), "outvoted", None, 1, 0)
-        entity.take(News(FactId(f"f{number}"), 1, Bearing.ENTERS, True, declared, day(at), cause))
+        entity.take(News(FactId(f"f{number}"), 1, Bearing.ENTERS, True, declared, at, cause))
     return entity
 
 
@@ -345,6 +406,24 @@ def test_a_tick_before_it_is_due_changes_nothing_and_the_one_at_it_does(
 
 def copied(entity: Entity) -> Entity:
     return Entity(dict(entity.retirements), entity.lifetime, entity.unstable_since, entity.churning_since)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([-WINDOW_MS, 0, AHEAD_MS]), st.integers(-3, 3)), max_size=9),
+    st.booleans(),
+    st.booleans(),
+)
+def test_an_alert_is_in_sight_from_the_first_tick_on_that_would_raise_it(
+    places: list[tuple[int, int]], declared: bool, in_flux: bool
+) -> None:
+    now = day(100)
+    entity = entity_at([Instant(now + near + offset) for near, offset in places], declared=declared)
+    if in_flux:
+        entity.unstable_since, entity.churning_since = day(99), day(99)
+    ticks = [Instant(now + ms) for ms in (*range(8), *range(AHEAD_MS - 4, AHEAD_MS + 1))]
+    raised = [at for at in ticks if any(alert.causes for alert in judge(copied(entity), at))]
+
+    assert alert_in_sight(entity, now) == min(raised, default=None)
 
 
 def test_a_row_keeps_the_newest_only_and_none_that_is_out_of_reach() -> None:

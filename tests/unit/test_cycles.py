@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from agents.clock import tick_of, tick_request
+from agents.clock import tick_of, tick_request, time_passes
 from agents.main import app
 from agents.replay_ticks import LINES_PER_CYCLE, Ticking, Ticks, closes_at_end
-from state.cycles import EDGES_MAX, Clock, Counts, Part, Tick, assemble
+from state.cycles import EDGES_MAX, NO_CYCLE, Clock, Counts, Part, Tick, assemble
 from state.instants import Instant, format_instant
+from streams.codec import decode_batch
 from streams.host import Record
 from streams.keys import Offset, Partition
 from streams.topics import Topic
@@ -36,6 +37,16 @@ def test_time_passes_under_the_number_of_a_closed_cycle_and_closes_none() -> Non
     assert clock.after(Tick(number=3, now=day(2))) == Clock(3, day(2))
     assert clock.after(Tick(number=3, now=day(0))) is clock
     assert Clock().after(Tick(number=0, now=day(0))) == Clock(0, day(0))
+
+
+def test_a_tick_of_no_cycle_lets_time_pass_whatever_was_closed_before_it_is_read() -> None:
+    clock = Clock(3, day(1))
+    (entry,) = decode_batch(time_passes(day(2))).entries
+
+    assert entry.usable == Tick(number=NO_CYCLE, now=day(2))
+    assert clock.after(Tick(number=NO_CYCLE, now=day(2))) == Clock(3, day(2))
+    assert clock.after(Tick(number=NO_CYCLE, now=day(1))) is clock
+    assert clock.after(Tick(number=2, now=day(2))) is clock
 
 
 def clock_record(value: bytes, offset: int = 4) -> Record:
