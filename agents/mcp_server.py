@@ -31,7 +31,8 @@ INSTRUCTIONS = (
     "factdrift keeps facts that observations have voted for, with the time for which each holds. Names may "
     "be spelled in any way. Times are instants or words (2023-05, yesterday, last week): valid_at asks about "
     "the world, known_at about what was known. Ask `unstable` before you rely on what is known of somebody, "
-    "and `why` before you correct it. Every answer with `next` has another page."
+    "and `why` before you correct it. `probability` says how often values with such votes were true where "
+    "the truth is known; `confidence` only counts votes. Every answer with `next` has another page."
 )
 
 ValidAt = Annotated[str | None, Field(description="What holds then: an instant, or words.")]

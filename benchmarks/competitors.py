@@ -41,12 +41,16 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A system holds a value for true in `[lo, hi)`; `confidence` is None where it has none to give."""
+    """A system holds a value for true in `[lo, hi)`; `confidence` is None where it has none to give.
+
+    `votes` are support, dissent and whether it is contested, of factdrift's facts.
+    """
 
     form: Form
     lo: Instant
     hi: Instant | None
     confidence: float | None = None
+    votes: tuple[int, int, bool] | None = None
 
     def holds(self, at: Instant) -> bool:
         """Whether it is held for true at an instant."""

@@ -28,7 +28,7 @@ import psutil
 
 from agents.consolidation import LiveClaims
 from benchmarks import Options, missing, real_input
-from benchmarks.record import Figure, out, show_speed
+from benchmarks.record import Figure, leave_out, out, show_speed
 from state import stored_claim as claims
 from state.changes import Change, Kind
 from state.claim import LiveClaim
@@ -353,7 +353,7 @@ def _real(sizes: Sizes) -> list[Figure]:
         file = f"{name}_observations.jsonl"
         lines = real_input(file)
         if lines is None:
-            out.print(missing(file))
+            leave_out(missing(file))
             continue
         through: list[float] = []
         for _ in range(sizes.runs):

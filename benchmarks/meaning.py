@@ -22,7 +22,7 @@ from typing import Final
 
 from agents import composition
 from benchmarks import Options, missing, real_input
-from benchmarks.record import Figure, out, show
+from benchmarks.record import Figure, leave_out, show
 from state.errors import BadInput
 from state.instants import parse_instant
 from state.objects import type_object
@@ -48,7 +48,7 @@ def run(options: Options) -> list[Figure]:
     """Measure the embedded host on the conversations, and print what vectors add to it."""
     lines = real_input(FILE)
     if lines is None:
-        out.print(missing(FILE))
+        leave_out(missing(FILE))
         return []
     n = N_QUICK if options.quick else N
     records = list(islice(repeated(lines), n))
@@ -57,7 +57,7 @@ def run(options: Options) -> list[Figure]:
     bare = settings.vector.model_copy(update={"kept_max": 0})
     source = vectors_of(settings.model_copy(update={"vector": bare}))
     if source is None:
-        out.print("FACTDRIFT_VECTORS=none makes no vectors: there is nothing to measure.")
+        leave_out("FACTDRIFT_VECTORS=none makes no vectors: there is nothing to measure.")
         return []
     source.embed(["a text, so that the model is loaded"])
     type_object("5 kg")  # the units are loaded too

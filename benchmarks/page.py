@@ -1,34 +1,29 @@
-"""Writes docs/benchmarks.md from benchmarks/results.jsonl: the newest figure of each name, and its command.
+"""Writes docs/benchmarks.md from benchmarks/results: the newest figure of each name, and its command.
 
 Measures nothing. What has no kept figure is named as not measured, with the command that would.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from benchmarks import Options
+from benchmarks import Options, page_choices
 from benchmarks.answers.sources import REGIMES
-from benchmarks.answers.suite import COLUMNS, DEVELOPMENT, NARROW, ORDERS, OURS, cells
+from benchmarks.answers.suite import COLUMNS, DEVELOPMENT, LEARNED, NARROW, ORDERS, OURS, cells
 from benchmarks.competitors import HALF_LIFE_DAYS, METHODS
-from benchmarks.record import RESULTS, Figure, out
+from benchmarks.markdown import Line, Newest, markdown, where
+from benchmarks.record import Figure, kept, out
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
-SYSTEMS = (OURS, NARROW, *METHODS)
+SYSTEMS = (OURS, NARROW, LEARNED, *METHODS)
 SETS = ("sealed", *DEVELOPMENT)
-
-Line = Mapping[str, Any]
-Newest = Mapping[str, Line]
-"""The newest kept line of every figure, by its name."""
 
 
 def run(_options: Options) -> list[Figure]:
     """Write the page; there is nothing to keep."""
-    lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.is_file() else []
-    PAGE.write_text(render([json.loads(line) for line in lines]), encoding="utf-8")
+    lines = kept()
+    PAGE.write_text(render(lines), encoding="utf-8")
     out.print(f"docs/{PAGE.name} was written from {len(lines)} kept figures.")
     return []
 
@@ -36,15 +31,20 @@ def run(_options: Options) -> list[Figure]:
 def render(lines: Sequence[Line]) -> str:
     """The page. The same lines give the same text; of several lines of one name the last counts."""
     newest = {line["name"]: line for line in lines}
-    parts = [INTRODUCTION, *_answers(newest), *_calibration(newest), *_invariance(newest)]
-    parts += [*_birthplaces(newest), *_noise(newest), *_speed(newest)]
+    parts = [
+        INTRODUCTION,
+        *_answers(newest),
+        *page_choices.windows(newest),
+        *page_choices.calibration(newest),
+    ]
+    parts += [*_invariance(newest), *_birthplaces(newest), *_noise(newest), *_speed(newest)]
     return "\n\n".join(parts) + "\n"
 
 
 INTRODUCTION = f"""# Benchmarks
 
-Written by `make bench` (`python -m benchmarks page` writes it again from `benchmarks/results.jsonl`, where
-each figure stands with commit, machine and versions). [How each benchmark works](../benchmarks/README.md).
+Written by `make bench` (`python -m benchmarks page` writes it again from `benchmarks/results/`, where each
+figure stands with commit, machine and versions). [How each benchmark works](../benchmarks/README.md).
 Figures of speed count only where the machine had nothing else to do; figures about right answers do not
 depend on that.
 
@@ -58,6 +58,7 @@ values, knowledge of which predicates are multi, and retracts taken out before t
 | system | its rule |
 |---|---|
 | {NARROW} | the same with `FACTDRIFT_VOTE_WINDOW=3`; looked at on the small set |
+| {LEARNED} | the same with `FACTDRIFT_TRUST=learned`, a tick behind each batch |
 | newest observed | the statement that takes effect last |
 | newest arrived | last write wins |
 | majority | all statements ever made, each the same |
@@ -75,13 +76,14 @@ not triples, so a language model would stand between it and these streams. It wa
 
 WHY = """### Where factdrift loses, and why
 
-Current values in sparse streams. A fact that has had five votes or more falls only when three documents of
-its window of five name the same other value, all later than its last one, or four against one. It then ends
-where the first of them said so, which is why `valid_at` is right where the current value was late. Where less
-than three statements follow a change before the question is asked, the old value still stands: the column
+Current values, most of all in sparse streams. A fact that has had five votes or more falls only when three
+documents of its window of five name the same other value, all later than its last one, or four against one.
+It then ends where the first of them said so, which is why `valid_at` is right where the current value was
+late. Where less than
+three statements follow a change before the question is asked, the old value still stands: the column
 *outdated*. Systems that follow the newest statement are the other way round: few outdated values, many that
 never were true (the column *false*), and many right values overwritten. A smaller window
-(`FACTDRIFT_VOTE_WINDOW=3`) notices after two documents."""
+(`FACTDRIFT_VOTE_WINDOW=3`) notices after two documents: [which window when](#which-vote-window-when)."""
 
 
 def _answers(newest: Newest) -> Iterator[str]:
@@ -124,7 +126,7 @@ def _answer_tables(name: str, newest: Newest) -> Iterator[str]:
         head = f"answers/{name}/all/{order}"
         line = newest[f"{head}/{OURS}"]
         seeds = f"streams for each regime: {line['streams']:.0f}, first seed {line['first_seed']:.0f}"
-        made = f"`python -m benchmarks answers {name}`; {seeds}; {_where(line)}."
+        made = f"`python -m benchmarks answers {name}`; {seeds}; {where(line)}."
         yield f"### {name}, all regimes, {order}\n\n{made}\n\n{_table(head, newest)}"
     for regime in REGIMES:
         yield f"**{name}, {regime}, {ORDERS[1]}**\n\n" + _table(
@@ -171,45 +173,21 @@ def _overwrites(name: str, newest: Newest) -> str:
         f"Wrong overwrites, all regimes, {ORDERS[1]}: factdrift {ours:.2f}; {best}, the best competitor on "
         f"current values ({right:.1f} %), {theirs:.2f}."
     )
-    if fewer:
-        told += f" As few or fewer: {', '.join(fewer)}, at the current values in the table."
+    us = newest[f"{head}/{OURS}"]
+    if (narrow := newest.get(f"{head}/{NARROW}")) is not None:
+        told += (
+            f" {NARROW}: {narrow[key]:.2f} at {narrow['current_right_percent']:.1f} % of current values and "
+            f"{narrow['valid_at_right_percent']:.1f} % at `valid_at`."
+        )
+    for system in fewer:
+        line = newest[f"{head}/{system}"]
+        told += (
+            f" As few or fewer: {system}, {line[key]:.2f}. Who seldom changes what is held "
+            f"seldom overwrites: it misses {line['episodes_missed_percent']:.1f} % of the true episodes "
+            f"({OURS} {us['episodes_missed_percent']:.1f} %), and {line['outdated_percent']:.1f} % of its "
+            f"current single values are outdated ({us['outdated_percent']:.1f} %)."
+        )
     return told
-
-
-def _calibration(newest: Newest) -> Iterator[str]:
-    yield """### What a confidence is worth
-
-    python -m benchmarks answers small sealed
-
-`confidence` is (support + 1) / (support + dissent + 2) over a whole fact. Mapped is `sigmoid(slope *
-logit(confidence) + shift)`, fitted on the small set alone; it is no part of factdrift, and says what a
-reader may make of the figure."""
-    rows = []
-    for name in SETS:
-        line = newest.get(f"answers/{name}/calibration")
-        if line is not None:
-            mapped = line.get("calibration_error_mapped")
-            rows.append(
-                (
-                    name,
-                    f"{line['n']:,}",
-                    f"{line['calibration_error']:.3f}",
-                    "" if mapped is None else f"{mapped:.3f}",
-                )
-            )
-    if rows:
-        yield markdown(("set", "values", "ECE", "ECE mapped"), rows)
-    if (line := newest.get("answers/small/calibration")) is not None:
-        yield f"Slope {line['mapping_slope']:.3g}, shift {line['mapping_shift']:.3g}."
-    for name in ("sealed", "small"):
-        curve = [newest[key] for n in range(10) if (key := f"answers/{name}/reliability/{n}") in newest]
-        if curve:
-            points = [
-                (f"{p['confidence_percent']:.0f} %", f"{p['right_percent']:.0f} %", f"{p['n']:,}")
-                for p in curve
-            ]
-            yield f"Reliability on the set {name}:\n\n" + markdown(("confidence", "right", "values"), points)
-            return
 
 
 # -- the others -----------------------------------------------------------------------------
@@ -233,7 +211,7 @@ values held of each claim, and when)."""
     ]
     yield markdown(("", "distinct outcomes", "claims that differ"), rows) if rows else "Not measured yet."
     if rows:
-        yield _where(newest[f"invariance/{OURS}"]) + "."
+        yield where(newest[f"invariance/{OURS}"]) + "."
 
 
 def _birthplaces(newest: Newest) -> Iterator[str]:
@@ -242,7 +220,7 @@ def _birthplaces(newest: Newest) -> Iterator[str]:
     python -m benchmarks birthplaces
 
 6,005 people, 13,510 statements of seven sources; right is an exact match with the first part of the truth.
-Published baselines: vote 63.7 %, one-pass trust 76.0 %. factdrift has no trust in sources yet."""
+Published baselines: vote 63.7 %, one-pass trust 76.0 %. [Learnt trust](trust.md) sees no truth."""
     found = {name: line for name, line in newest.items() if name.startswith("birthplaces/")}
     rows = [(name.partition("/")[2], f"{line['right_percent']:.2f} %") for name, line in found.items()]
     yield markdown(("", "right"), rows) if rows else "Not measured yet."
@@ -269,6 +247,7 @@ SPEED = {
     "drift": "the drift counter",
     "triples": "a language model that fails, hangs and lies",
     "kafka": "the Kafka host beside others on one broker",
+    "dashboard": "what a browser waits for",
 }
 
 
@@ -291,24 +270,9 @@ def _speed(newest: Newest) -> Iterator[str]:
             )
             for key, line in found.items()
         ]
-        yield f"{head}\n\n{_where(next(iter(found.values())))}.\n\n" + markdown(
+        yield f"{head}\n\n{where(next(iter(found.values())))}.\n\n" + markdown(
             ("", "n", "per second", "more"), rows
         )
 
 
 _KNOWN = ("n", "observations_per_s", "us_per_observation", "modified")
-
-
-def _where(line: Line) -> str:
-    """Commit, whether the code was that of the commit, and the machine."""
-    commit = f"commit {line['commit'][:10]}" if line.get("commit") else "no commit"
-    modified = " with changes on top" if line.get("modified") else ""
-    machine = line["machine"]
-    return f"{commit}{modified}, {machine['cpu']}, {machine['cores']} cores, Python {machine['python']}"
-
-
-def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; the first column is text, the others are figures."""
-    lines = ["| " + " | ".join(columns) + " |", "|---|" + "---:|" * (len(columns) - 1)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)

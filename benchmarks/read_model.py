@@ -40,7 +40,7 @@ from agents.read_model import (
 )
 from agents.read_model.following import SLICE_RECORDS
 from benchmarks import Options
-from benchmarks.record import Figure, out, show
+from benchmarks.record import Figure, leave_out, show
 from benchmarks.replicated import Copies
 from state.instants import DAY_MS, Instant, format_instant, parse_instant
 from state.why import explain
@@ -74,9 +74,9 @@ QUICK: tuple[Load, ...] = (Load("5k", 5_000, 200), Load("10k", 1_000, 200, n_cop
 
 def run(options: Options) -> list[Figure]:
     """Measure both databases on logs of 10^5 and 10^6 facts and print what they took."""
-    loads = QUICK if options.quick else LOADS
-    if options.only:
-        loads = tuple(load for load in loads if f"read-model-{load.name}" in options.only)
+    loads = QUICK
+    if not options.quick:
+        loads = tuple(one for one in LOADS if not options.only or f"read-model-{one.name}" in options.only)
     figures: list[Figure] = []
     for load in loads:
         with tempfile.TemporaryDirectory(prefix="factdrift-bench-") as folder:
@@ -85,7 +85,7 @@ def run(options: Options) -> list[Figure]:
             for database in DATABASES:
                 with _model(database, Path(folder)) as model:
                     if model is None:
-                        out.print(f"{database} is left out: there is none.\n")
+                        leave_out(f"read_model on {database} is left out: there is none.")
                         continue
                     figures += _measured(load, database, model, host, made)
             host.store.close()

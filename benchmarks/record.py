@@ -1,7 +1,8 @@
 """Figures: what was measured, how it is shown, and the line that is kept of it.
 
 A figure that is kept names the code and the machine it belongs to; the clock has no part in it, the date is
-that of the commit. Measures nothing itself.
+that of the commit. What a benchmark leaves out is said here too, so that the end of a run can repeat it.
+Measures nothing itself.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-RESULTS = Path(__file__).with_name("results.jsonl")
-CODE = ("state", "streams", "agents", "benchmarks", ":!benchmarks/results.jsonl")
+RESULTS = Path(__file__).with_name("results")
+"""A file for each benchmark, with a line for each figure; figures of a later run stand below."""
+CODE = ("state", "streams", "agents", "benchmarks", ":!benchmarks/results")
 
 out = Console(highlight=False)
+_left_out: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +86,60 @@ def show_speed(title: str, figures: Sequence[Figure]) -> None:
     show(title, columns, rows, notes)
 
 
-def keep(figures: Sequence[Figure]) -> str:
-    """Append one line per figure to `benchmarks/results.jsonl`; returns a sentence that says so.
+def leave_out(why: str) -> None:
+    """Say that something is not measured, and why: now, and once more at the end of the run."""
+    out.print(Text(why))
+    out.print()
+    _left_out.append(why)
+
+
+def left_out() -> list[str]:
+    """What was left out since this was asked last, each reason once."""
+    found = list(dict.fromkeys(_left_out))
+    _left_out.clear()
+    return found
+
+
+def keep(figures: Sequence[Figure], folder: Path = RESULTS) -> str:
+    """Append one line per figure to the file of its benchmark; returns a sentence that says so.
 
     `modified` is true where the code differed from the commit: such a line is for one's own eyes.
     """
     where = {**_commit(), "machine": machine(), "versions": versions()}
-    with RESULTS.open("a", encoding="utf-8") as file:
-        for figure in figures:
-            line: dict[str, object] = {**where, "name": figure.name, "n": figure.n}
-            if figure.seconds is not None:
-                line["observations_per_s"] = _rounded(figure.observations_per_s or 0)
-                line["us_per_observation"] = _rounded(figure.us_per_observation or 0)
-            line.update({name: _rounded(value) for name, value in figure.more.items()})
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
-    told = f"{len(figures)} lines were added to benchmarks/{RESULTS.name}"
+    folder.mkdir(exist_ok=True)
+    for benchmark in dict.fromkeys(_benchmark(figure) for figure in figures):
+        with (folder / f"{benchmark}.jsonl").open("a", encoding="utf-8") as file:
+            for figure in figures:
+                if _benchmark(figure) == benchmark:
+                    file.write(json.dumps(_line(figure, where), ensure_ascii=False) + "\n")
+    told = f"{len(figures)} lines were added to benchmarks/{folder.name}"
     if where["commit"] is None:
         return f"{told}, without a commit: this is no checkout of git."
     if where["modified"]:
         return f"{told}, marked as modified: the code is not that of the commit."
     return f"{told}."
+
+
+def kept(folder: Path = RESULTS) -> list[dict[str, object]]:
+    """Every kept line; of one name the newest comes last."""
+    lines = [
+        line
+        for path in sorted(folder.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    return [json.loads(line) for line in lines]
+
+
+def _benchmark(figure: Figure) -> str:
+    return figure.name.partition("/")[0]
+
+
+def _line(figure: Figure, where: Mapping[str, object]) -> dict[str, object]:
+    line: dict[str, object] = {**where, "name": figure.name, "n": figure.n}
+    if figure.seconds is not None:
+        line["observations_per_s"] = _rounded(figure.observations_per_s or 0)
+        line["us_per_observation"] = _rounded(figure.us_per_observation or 0)
+    return line | {name: _rounded(value) for name, value in figure.more.items()}
 
 
 def machine() -> dict[str, object]:

@@ -1,54 +1,63 @@
-"""From a published confidence to how often a value with it is right: fitted on one set, tried on another.
+"""From the votes of held values to how often such values are true: fits `state.probability`, tries it.
 
-The mapping is `sigmoid(slope * logit(confidence) + shift)`, two numbers. It is no part of factdrift: it says
-what a reader may make of `confidence`, and how far that holds on streams that it was not fitted on.
+Three logistic functions, one for each kind of predicate, by Newton's method. A weight that would make more
+support less likely, or more dissent more so, is chance and is left out. Draws nothing and reads no stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log
+
+import numpy as np
+
+from state.probability import WEIGHTS, Weights
 
 ROUNDS = 50
-RIDGE = 1e-6  # keeps Newton's step finite where all values are right
+RIDGE = 1e-3  # keeps the weights finite where all values of a kind are right
+SIGNS = (0, 1, -1, -1)  # of base, support, dissent, contested: which are possible, 0 for both
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
-    """What a confidence is worth."""
+class Seen:
+    """A held value: the kind of its predicate, its votes, and whether it was true."""
 
-    slope: float
-    shift: float
+    kind: str
+    support: int
+    dissent: int
+    contested: bool
+    right: bool
 
-    def __call__(self, confidence: float) -> float:
-        """The share of right values to be expected, 0 to 1. `confidence` lies strictly between 0 and 1."""
-        return _sigmoid(self.slope * _logit(confidence) + self.shift)
+
+def fit(seen: Sequence[Seen]) -> dict[str, Weights]:
+    """The weights under which these values are most likely, for each kind that occurs."""
+    kinds = [kind for kind in WEIGHTS if any(one.kind == kind for one in seen)]
+    return {kind: _fit_kind([one for one in seen if one.kind == kind]) for kind in kinds}
 
 
-def fit(sure: Sequence[tuple[float, bool]]) -> Mapping:
-    """The mapping under which these pairs (confidence, right) are most likely, by Newton's method."""
-    slope, shift = 1.0, 0.0
-    points = [(_logit(confidence), float(right)) for confidence, right in sure]
+def likely(seen: Iterable[Seen], weights: Mapping[str, Weights] = WEIGHTS) -> list[tuple[float, bool]]:
+    """Pairs (probability, right)."""
+    return [(weights[one.kind](one.support, one.dissent, one.contested), one.right) for one in seen]
+
+
+def _fit_kind(seen: Sequence[Seen]) -> Weights:
+    signs = np.array([[1.0, np.log1p(s.support), np.log1p(s.dissent), s.contested] for s in seen])
+    right = np.array([s.right for s in seen], dtype=float)
+    used = list(range(len(SIGNS)))
+    while True:
+        found = _newton(signs[:, used], right)
+        impossible = [at for at, weight in zip(used, found, strict=True) if weight * SIGNS[at] < 0]
+        if not impossible:
+            weights = dict(zip(used, found, strict=True))
+            return Weights(*(round(float(weights.get(at, 0.0)), 3) for at in range(len(SIGNS))))
+        used = [at for at in used if at not in impossible]
+
+
+def _newton(signs: np.ndarray, right: np.ndarray) -> np.ndarray:
+    weights = np.zeros(signs.shape[1])
     for _ in range(ROUNDS):
-        by_slope = by_shift = 0.0
-        a = d = RIDGE
-        b = 0.0
-        for x, right in points:
-            expected = _sigmoid(slope * x + shift)
-            weight = expected * (1 - expected)
-            by_slope += (right - expected) * x
-            by_shift += right - expected
-            a, b, d = a + weight * x * x, b + weight * x, d + weight
-        determinant = a * d - b * b
-        slope += (d * by_slope - b * by_shift) / determinant
-        shift += (a * by_shift - b * by_slope) / determinant
-    return Mapping(slope, shift)
-
-
-def _logit(share: float) -> float:
-    return log(share / (1 - share))
-
-
-def _sigmoid(x: float) -> float:
-    return 1 / (1 + exp(-max(-30.0, min(30.0, x))))
+        expected = 1 / (1 + np.exp(-np.clip(signs @ weights, -30, 30)))
+        slope = signs.T @ (right - expected) - RIDGE * weights
+        spread = signs * (expected * (1 - expected))[:, None]
+        weights += np.linalg.solve(spread.T @ signs + RIDGE * np.eye(len(weights)), slope)
+    return weights

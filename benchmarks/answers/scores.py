@@ -13,6 +13,7 @@ from math import floor
 from random import Random
 from statistics import mean, median
 
+from benchmarks.answers.calibrating import Seen
 from benchmarks.answers.stream import Arrival, Stream
 from benchmarks.answers.systems import System
 from benchmarks.answers.truth import END, START, ClaimName, TrueClaim
@@ -35,7 +36,8 @@ class Score:
     `current` and `past` hold, for each claim or question, how right the answer was; `by_kind` the same as
     `current` by predicate; `faults` count why a current single value is wrong (`fault_of`). `bound_errors`
     are days between a true bound and the one that was found; `episodes` counts true episodes and `missed`
-    those of which no part was found. `sure` are pairs (confidence, right) of values held now.
+    those of which no part was found. `sure` are pairs (confidence, right) of values held now, `seen` their
+    votes, where it is factdrift that holds them.
     """
 
     current: list[float] = field(default_factory=list)
@@ -52,6 +54,7 @@ class Score:
     n_true_changes: int = 0
     n_observations: int = 0
     sure: list[tuple[float, bool]] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
 
     def add(self, other: Score) -> None:
         """Take over what was found on another stream."""
@@ -61,6 +64,7 @@ class Score:
             self.by_kind[kind] += found
         self.bound_errors += other.bound_errors
         self.sure += other.sure
+        self.seen += other.seen
         self.faults += other.faults
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -163,7 +167,10 @@ def _ask(spans: Sequence[Span], claim: TrueClaim, since: Instant, seed: str, sco
         score.past.append(rightness(held_keys(spans, claim, at), claim.keys(at)))
     for span in spans:
         if span.confidence is not None and span.hi is None and span.lo <= NOW:
-            score.sure.append((span.confidence, claim.key_of(span.form) in claim.keys(NOW)))
+            right = claim.key_of(span.form) in claim.keys(NOW)
+            score.sure.append((span.confidence, right))
+            if span.votes is not None and span.votes[0]:
+                score.seen.append(Seen(claim.kind.cardinality, *span.votes, right))
     if claim.kind.cardinality == "single":
         _compare_bounds(spans, claim, since, score)
 

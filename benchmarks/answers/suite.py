@@ -11,18 +11,19 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import mean
 
 from benchmarks import Options
-from benchmarks.answers.calibrating import fit
+from benchmarks.answers.calibrating import likely
 from benchmarks.answers.scores import Score, calibration_error, judge, reliability
 from benchmarks.answers.sources import REGIMES
 from benchmarks.answers.stream import generate
 from benchmarks.answers.systems import Competitor, Factdrift, System
 from benchmarks.competitors import METHODS
-from benchmarks.record import Figure, out, show
+from benchmarks.record import Figure, show
 from streams.settings import Settings
 
-OURS, NARROW = "factdrift", "factdrift, window 3"
+OURS, NARROW, LEARNED = "factdrift", "factdrift, window 3", "factdrift, trust learned"
 ORDERS = ("in-order", "disordered")
 SEALED_BELOW = 9_000  # four digits: what a result keeps
 
@@ -48,11 +49,12 @@ PARTS = (*DEVELOPMENT, "sealed")
 
 
 def systems() -> dict[str, Callable[[], System]]:
-    """How each system is made, ours first: as it comes, and with another setting for sparse streams."""
+    """How each system is made, ours first: as it comes, and with other settings."""
     narrow = partial(Factdrift, Settings(links="off", vote_window=3))
     return {
         OURS: Factdrift,
         NARROW: narrow,
+        LEARNED: partial(Factdrift, Settings(links="off", trust="learned")),
         **{name: partial(Competitor, method) for name, method in METHODS.items()},
     }
 
@@ -112,33 +114,49 @@ def together(scores: Scores, order: str, system: str) -> Score:
 # -- how sure -------------------------------------------------------------------------------
 
 
-def _calibration(found: dict[str, Scores]) -> list[Figure]:
-    """What our confidence is worth, as it is, and after a mapping that was fitted on the small set."""
+def _calibration(found: Mapping[str, Scores]) -> list[Figure]:
+    """What our confidence is worth, and what the probability is that readers are shown beside it."""
     figures: list[Figure] = []
-    fitted = None
     for name, scores in found.items():
-        sure = together(scores, ORDERS[1], OURS).sure
-        if not sure:
-            continue
-        more = {"calibration_error": calibration_error(sure)}
-        if name == "small":
-            fitted = fit(sure)
-            more |= {"mapping_slope": fitted.slope, "mapping_shift": fitted.shift}
-        if fitted is not None:
-            mapped = [(fitted(confidence), right) for confidence, right in sure]
-            more["calibration_error_mapped"] = calibration_error(mapped)
-        figures.append(Figure(f"answers/{name}/calibration", len(sure), more=more))
-        for number, (n, confidence, right) in enumerate(reliability(sure)):
-            curve = {"confidence_percent": 100 * confidence, "right_percent": 100 * right}
-            figures.append(Figure(f"answers/{name}/reliability/{number}", n, more=curve))
+        figures += calibration_figures(f"answers/{name}", together(scores, ORDERS[1], OURS))
+        for regime in REGIMES:
+            figures += calibration_figures(f"answers/{name}/{regime}", scores[regime, ORDERS[1], OURS])[:1]
+    show_calibration(figures)
+    return figures
+
+
+def calibration_figures(name: str, score: Score) -> list[Figure]:
+    """Both calibration errors over the same values, and the two reliability curves."""
+    if not score.seen:
+        return []
+    given = [((one.support + 1) / (one.support + one.dissent + 2), one.right) for one in score.seen]
+    pairs = {"confidence": given, "probability": likely(score.seen)}
+    more = {
+        "calibration_error": calibration_error(pairs["confidence"]),
+        "calibration_error_mapped": calibration_error(pairs["probability"]),
+        "right_percent": 100 * mean(float(one.right) for one in score.seen),
+    }
+    figures = [Figure(f"{name}/calibration", len(score.seen), more=more)]
+    for what, curve in pairs.items():
+        for number, (n, stated, right) in enumerate(reliability(curve)):
+            point = {f"{what}_percent": 100 * stated, "right_percent": 100 * right}
+            figures.append(Figure(f"{name}/reliability-of-{what}/{number}", n, more=point))
+    return figures
+
+
+def show_calibration(figures: Sequence[Figure]) -> None:
+    """Print the errors; the curves are on the page."""
     rows = [
-        (figure.name, f"{figure.n:,}", *(f"{key}={value:.3f}" for key, value in figure.more.items()))
+        (
+            figure.name.removesuffix("/calibration"),
+            f"{figure.n:,}",
+            f"{figure.more['calibration_error']:.3f}",
+            f"{figure.more['calibration_error_mapped']:.3f}",
+        )
         for figure in figures
         if figure.name.endswith("/calibration")
     ]
-    for row in rows:
-        out.print("  ".join(row))
-    return figures
+    show("Calibration, ten bins", ("", "values", "ECE of confidence", "of probability"), rows)
 
 
 # -- on the screen --------------------------------------------------------------------------

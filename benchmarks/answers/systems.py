@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import msgspec
 
 from agents import composition
+from agents.clock import tick_request
 from benchmarks.answers.stream import Arrival
 from benchmarks.answers.truth import ClaimName
 from benchmarks.competitors import Heard, Method, Span
@@ -51,7 +52,9 @@ class Factdrift:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="factdrift-bench-")
-        self._host = composition.embedded(settings or Settings(links="off"), Path(self._folder.name))
+        settings = settings or Settings(links="off")
+        self._host = composition.embedded(settings, Path(self._folder.name))
+        self._learns_at_ticks = settings.trust == "learned"
         self._facts: dict[ClaimName, dict[str, dict[str, Any]]] = {}
         self._claims: dict[str, ClaimName] = {}
         self.n_events = 0
@@ -60,7 +63,10 @@ class Factdrift:
         """As `System.take`. A reinforced fact is no change: nothing that was believed is believed no more."""
         records = [(None, arrival.line, arrival.recorded_at) for arrival in batch]
         touched = set()
-        for output in self._host.publish(Topic.OBSERVATIONS, records):
+        outputs = self._host.publish(Topic.OBSERVATIONS, records)
+        if self._learns_at_ticks:
+            self._host.publish(Topic.CLOCK, [(None, tick_request(batch[-1].recorded_at), None)])
+        for output in outputs:
             if output.topic in CHANGE_FEED:
                 event = _decode(output.value)
                 self.n_events += output.topic is not Topic.FACT_REINFORCED
@@ -97,6 +103,7 @@ def _span(fact: dict[str, Any]) -> Span:
         Instant(0) if lo is None else parse_instant(lo),
         None if hi is None else parse_instant(hi),
         fact["confidence"],
+        (fact["support"], fact["dissent"], fact["contested"]),
     )
 
 

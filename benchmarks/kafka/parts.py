@@ -18,7 +18,7 @@ from benchmarks.kafka.latency import latency
 from benchmarks.kafka.loads import LOCOMO, Line, Load, loads
 from benchmarks.kafka.rate import Measured, measure
 from benchmarks.kafka.restart import restart
-from benchmarks.record import Figure, out, show
+from benchmarks.record import Figure, leave_out, out, show
 from tests.parts.kafka import KafkaBroker, start_kafka
 
 
@@ -59,7 +59,7 @@ def run(options: Options) -> list[Figure]:
                 if part in parts:
                     figures += parts[part]()
                 else:
-                    out.print(missing(LOCOMO))
+                    leave_out(missing(LOCOMO))
         finally:
             broker.stop()
     return figures
@@ -77,7 +77,7 @@ def _compare(broker: KafkaBroker, load: Load, sizes: Sizes, folder: Path) -> lis
     _tell(measured[0])
     quix = quix_engine()
     if isinstance(quix, str):
-        out.print(quix)
+        leave_out(quix)
     engines = [
         raw_engine("raw-echo", "echo"),
         raw_engine("raw-same-output", str(kept)),

@@ -11,7 +11,7 @@ from math import isclose
 
 import pytest
 
-from benchmarks.answers.calibrating import fit
+from benchmarks.answers.calibrating import Seen, fit, likely
 from benchmarks.answers.scores import (
     NOW,
     calibration_error,
@@ -34,6 +34,7 @@ from state.errors import BadInput
 from state.instants import DAY_MS, Instant, parse_instant
 from state.observations import Observation, Retract
 from state.predicates import packaged
+from state.probability import WEIGHTS
 from state.validation import read
 
 
@@ -385,13 +386,35 @@ def test_calibration_error_is_the_distance_between_sure_and_right() -> None:
     assert [n for n, _, _ in reliability(well + overconfident)] == [4, 2]
 
 
-def test_a_fitted_mapping_says_how_often_each_confidence_was_right() -> None:
-    sure = [(0.9, n % 10 < 6) for n in range(1_000)] + [(0.6, n % 10 < 3) for n in range(1_000)]
+def seen(votes: tuple[int, int, bool], n_right: int, n: int = 1_000, kind: str = "single") -> list[Seen]:
+    return [Seen(kind, *votes, number < n_right) for number in range(n)]
 
-    mapping = fit(sure)
 
-    assert isclose(mapping(0.9), 0.6, abs_tol=0.01)
-    assert isclose(mapping(0.6), 0.3, abs_tol=0.01)
+def test_a_fitted_mapping_says_how_often_values_with_such_votes_were_right() -> None:
+    given = (
+        seen((1, 0, False), 500)
+        + seen((9, 0, False), 900)
+        + seen((9, 5, False), 700)
+        + seen((9, 5, True), 300)
+        + seen((1, 0, False), 990, kind="never")
+    )
+
+    found = fit(given)
+
+    assert found.keys() == {"single", "never"}
+    assert isclose(found["single"](1, 0, False), 0.5, abs_tol=0.01)
+    assert isclose(found["single"](9, 0, False), 0.9, abs_tol=0.01)
+    assert isclose(found["single"](9, 5, False), 0.7, abs_tol=0.01)
+    assert isclose(found["single"](9, 5, True), 0.3, abs_tol=0.01)
+    assert isclose(found["never"](1, 0, False), 0.99, abs_tol=0.01)
+    assert calibration_error(likely(given, found)) < 0.01
+
+
+def test_a_weight_that_would_make_more_support_less_likely_is_left_out() -> None:
+    found = fit(seen((1, 0, False), 800) + seen((9, 0, False), 600))
+
+    assert found["single"].support == 0
+    assert isclose(found["single"](9, 0, False), 0.7, abs_tol=0.01)
 
 
 def test_a_method_that_sorts_has_one_outcome_and_last_write_wins_has_not() -> None:
@@ -408,7 +431,16 @@ def test_the_page_names_every_command_and_says_what_is_not_measured() -> None:
     page = render([])
 
     assert "Not measured yet" in page
-    for name in ("answers", "invariance", "birthplaces", "noise", "engine", "kafka"):
+    for name in (
+        "answers",
+        "windows",
+        "calibration",
+        "invariance",
+        "birthplaces",
+        "noise",
+        "engine",
+        "kafka",
+    ):
         assert f"python -m benchmarks {name}" in page
 
 
@@ -429,3 +461,58 @@ def test_the_page_names_every_system_and_shows_only_kept_figures() -> None:
     assert "| factdrift | 7 |" not in page
     assert "commit 0123456789, a cpu, 2 cores" in page
     assert all(name in page for name in systems())
+
+
+WHERE: dict[str, object] = {
+    "commit": "0123456789abcdef",
+    "modified": False,
+    "machine": {"cpu": "a cpu", "cores": 2, "python": "3.11"},
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(0.031, "the target is 0.05, and met"), (0.063, "the target is 0.05, missed by 0.013")],
+)
+def test_the_page_says_whether_the_probability_is_as_good_as_was_asked(error: float, told: str) -> None:
+    whole = {
+        **WHERE,
+        "name": "answers/sealed/calibration",
+        "n": 1_000,
+        "right_percent": 60.0,
+        "calibration_error": 0.18,
+        "calibration_error_mapped": error,
+    }
+    rough = {**whole, "name": "answers/sealed/dense-rough/calibration", "calibration_error_mapped": 0.07}
+    point = {**WHERE, "n": 10, "right_percent": 40.0}
+
+    page = render(
+        [
+            whole,
+            rough,
+            {**point, "name": "answers/sealed/reliability-of-confidence/6", "confidence_percent": 65.0},
+            {**point, "name": "answers/sealed/reliability-of-probability/4", "probability_percent": 42.0},
+        ]
+    )
+
+    assert told in page
+    assert "dense-rough 0.070" in page
+    assert "| 65 % | 40 % | 10 |  |  |  |" in page
+    assert "|  |  |  | 42 % | 40 % | 10 |" in page
+    assert all(f"| {kind} | {weights.base:g} |" in page for kind, weights in WEIGHTS.items())
+
+
+def test_the_page_shows_what_every_window_gets_in_every_regime() -> None:
+    lines = [
+        {
+            **WHERE,
+            "name": f"windows/small/{regime}/3",
+            "n": 10,
+            "current_right_percent": 70.0 + number,
+            "valid_at_right_percent": 60.0,
+            "wrong_overwrites_per_1000_observations": 1.5,
+        }
+        for number, regime in enumerate(REGIMES)
+    ]
+
+    assert "| 3 | 70.0 / 60.0 / 1.50 | 71.0 / 60.0 / 1.50 | 72.0 / 60.0 / 1.50 | 73.0" in render(lines)
