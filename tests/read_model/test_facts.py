@@ -8,6 +8,7 @@ from agents.read_model import FactFilter, ReadModel, ReadModelError, catch_up, f
 from agents.read_model.asking import known_at_of, overlaps_of, valid_at_of
 from state.facts import State
 from state.instants import Instant, format_instant
+from state.probability import WEIGHTS
 from streams.wire import to_json
 from tests.builders import day
 from tests.cases.world import World, deny, observe, retract
@@ -128,6 +129,30 @@ def test_later_observations_do_not_shine_into_what_was_known(model: ReadModel, w
     assert known(2) == [("Oslo", "open")]
     assert known(6) == [("Oslo", "retired"), ("Bergen", "open")]
     assert ("Rome", "retired") in known(31)
+
+
+def test_what_holds_has_a_probability_at_both_clocks_and_what_ended_has_none(
+    model: ReadModel, world: World
+) -> None:
+    world.each(
+        [
+            recorded(observe("Oslo", 1), 1),
+            recorded(observe("Rust", 1, predicate="  Uses "), 1),
+            recorded(observe("Bergen", 5), 5),
+        ]
+    )
+    catch_up(model, world.host.store)
+
+    def known(**clocks: Instant) -> dict[object, float | None]:
+        with model.reading() as connection:
+            return {i.object: i.probability for i in all_facts(connection, **clocks)}
+
+    single, multi = WEIGHTS["single"](1, 0, False), WEIGHTS["multi"](1, 0, False)
+    assert known(**known_on(2)) == {"Oslo": round(single, 3), "Rust": round(multi, 3)}
+    assert known(now=world.now) == {"Oslo": None, "Bergen": round(single, 3), "Rust": round(multi, 3)}
+    with model.reading() as connection:
+        for read in all_facts(connection, now=world.now):
+            assert fact(connection, FOLDING, read.fact_id, now=world.now).probability == read.probability
 
 
 def test_what_was_believed_last_week_about_january_is_one_question(model: ReadModel, world: World) -> None:
