@@ -4,7 +4,9 @@ If source i is right in a share p(i) of what it says, independently of the other
 `WRONG_VALUES` at random, then i and j agree in p(i)p(j) + (1 - p(i))(1 - p(j)) / WRONG_VALUES of the claims
 of which both speak. This finds the shares that fit all pairs best, by least squares in a fixed number of
 passes: the same counts give the same weights, bit for bit. Two sources that agree more than their shares
-explain copy, one from the other or both from a third: of such an excess no more counts than chance explains.
+explain copy, one from the other or both from a third. Of such an excess no more counts than chance explains;
+and where it lies beyond `STANDARD_ERRORS` once all are fitted, the pair is left out and the others are fitted
+again: how often copies agree says nothing of their worth.
 
 The floor: a weight leaves `NEUTRAL` only by as much as the counts show beyond `STANDARD_ERRORS`, and never
 leaves `LEAST` to `MOST`. Where little was compared, or all are alike, the vote is the plain one.
@@ -24,8 +26,8 @@ PASSES: Final = 60
 AT_FIRST: Final = 0.8  # the share that all sources start from
 SHARE_MIN: Final = 0.02
 SHARE_MAX: Final = 0.98
-STANDARD_ERRORS: Final = 3.0
-COMPARED_MIN: Final = 30  # comparisons of a source below which nothing is said of it
+STANDARD_ERRORS: Final = 3.0  # what lies within may be chance
+COMPARED_MIN: Final = 50  # comparisons of a source below which nothing is said of it
 
 Partners = Mapping[SourceKey, Sequence[tuple[SourceKey, int, int]]]
 """For each source those it was compared with: in how many claims they agree, and of how many both spoke."""
@@ -66,13 +68,31 @@ def partners_of(counts: Counts) -> Partners:
 def reliabilities(partners: Partners) -> dict[SourceKey, float]:
     """The share of right statements of each source that fits its agreement with all others best.
 
-    All shares of a pass follow from those of the pass before and move half of the way, so that no source is
-    ahead of another by its name.
+    Twice `PASSES` passes: over all pairs, and over those that the first fit does not take for copies.
     """
-    shares = dict.fromkeys(partners, AT_FIRST)
+    shares = _fit(dict.fromkeys(partners, AT_FIRST), partners)
+    independent = {
+        source: [pair for pair in found if not _copies(shares[source], pair, shares)]
+        for source, found in partners.items()
+    }
+    return _fit(shares, independent)
+
+
+def _fit(shares: dict[SourceKey, float], partners: Partners) -> dict[SourceKey, float]:
+    """`PASSES` passes. All shares of one follow from those of the pass before and move half of the way, so
+    that no source is ahead of another by its name.
+    """
     for _ in range(PASSES):
         shares = {source: _fitted(shares[source], partners[source], shares) for source in shares}
     return shares
+
+
+def _copies(share: float, pair: tuple[SourceKey, int, int], shares: Mapping[SourceKey, float]) -> bool:
+    """Whether a source agrees with another far more often than the shares of both explain."""
+    other, n_agreed, n_compared = pair
+    slope, chance = _line(shares[other])
+    expected = slope * share + chance
+    return n_agreed - n_compared * expected > STANDARD_ERRORS * sqrt(n_compared * expected * (1 - expected))
 
 
 def _fitted(
