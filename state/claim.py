@@ -272,10 +272,11 @@ class LiveClaim(Strands):
             name = self.shelf.get(self._name_key(observation_id))
             names = () if name is None else (name.decode("utf-8"),)
         for candidate in names:
-            if candidate in claim.strands or claim.n_apart:
-                found = self.strand(candidate).find(ObservationId(observation_id))
-                if found is not None:
-                    return candidate, found
+            # A batch that died before the claim was stored left names of strands that may never have been.
+            strand = self.strand_there(candidate)
+            found = None if strand is None else strand.find(ObservationId(observation_id))
+            if found is not None:
+                return candidate, found
         return None
 
     def _take_out(self, observation_id: str, *, only_decision: bool = False) -> None:

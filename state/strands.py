@@ -82,22 +82,29 @@ class Strands:
 
     def strand(self, name: str) -> Refolding:
         """The strand of a name, which is made where there is none."""
+        found = self.strand_there(name)
+        return self._in_use(name, self._new_strand(name)) if found is None else found
+
+    def strand_there(self, name: str) -> Refolding | None:
+        """The strand of a name, or None where there is none."""
         found = self.folding.get(name)
-        if found is None:
-            held = self.claim.strands.get(name)
-            if held is None and self.claim.n_apart and not self.is_rebuilt:
-                held = self._strand_apart(name)
-            if held is None:
-                held = self._new_strand(name)
-            chunks = Chunks(
-                self.shelf,
-                self._strand_key(name),
-                epoch=max(held.epoch, self.claim.epoch),
-                epoch_now=self.epoch,
-                discarded=self.claim.discarded,
-            )
-            found = self.folding[name] = self._folding_of(name, held, chunks)
-            self._set_clusters(found)
+        if found is not None:
+            return found
+        held = self.claim.strands.get(name)
+        if held is None and self.claim.n_apart and not self.is_rebuilt:
+            held = self._strand_apart(name)
+        return None if held is None else self._in_use(name, held)
+
+    def _in_use(self, name: str, held: Strand) -> Refolding:
+        chunks = Chunks(
+            self.shelf,
+            self._strand_key(name),
+            epoch=max(held.epoch, self.claim.epoch),
+            epoch_now=self.epoch,
+            discarded=self.claim.discarded,
+        )
+        found = self.folding[name] = self._folding_of(name, held, chunks)
+        self._set_clusters(found)
         return found
 
     def _folding_of(self, name: str, held: Strand, chunks: Chunks) -> Refolding:
@@ -113,7 +120,10 @@ class Strands:
         return version_at(self.shelf.get(key), self.claim.epoch)
 
     def _strand_apart(self, name: str) -> Strand | None:
-        stored = self._read_apart(self._strand_key(name))
+        key = self._strand_key(name)
+        if key in self.claim.discarded:  # it is there until the next batch deletes it, and no strand any more
+            return None
+        stored = self._read_apart(key)
         return None if stored is None else _decode_strand(stored)
 
     def _put_apart(self, key: bytes, value: bytes) -> None:

@@ -206,6 +206,22 @@ def test_a_batch_that_moved_clusters_and_died_is_applied_again_with_the_same_eve
         assert live.facts() == facts_of(there, predicate, vectors)
 
 
+@pytest.mark.parametrize("n_written", range(10))
+def test_a_value_whose_strand_is_gone_is_a_new_one_though_a_dead_batch_named_it(n_written: int) -> None:
+    """The strand apart is let go with the third batch, deleted with the fourth, and named by it again."""
+    multi = PREDICATES[1]
+    live = KeptClaim(multi, packaged())
+    live.apply([worded("5 kg", 0), worded("adoption agency", 1), worded("adoption agency", 2)])
+    live.apply([worded("2023-05", 3), worded("adoption agencies", 4), worded("foster care", 5)])
+    live.apply([worded("adoption agency", at) for at in (7, 8, 9)], ["adoption agencies@4", "foster care@5"])
+    last = [worded("adoption agencies", 10)]
+    gone = ["5 kg@0", "2023-05@3", *(f"adoption agency@{at}" for at in (1, 2, 7, 8, 9))]
+    first = live.crash(last, gone, n_written=n_written)
+
+    assert live.apply(last, gone) == first
+    assert live.facts() == facts_of(last, multi, packaged())
+
+
 @given(
     lineages(max_size=14) | histories(max_size=14),
     st.sampled_from(PREDICATES),
