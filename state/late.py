@@ -126,20 +126,38 @@ class Watch(msgspec.Struct, frozen=True):
         return (state.open.cluster != cluster) if affirmed else (state.open.cluster == cluster)
 
 
-def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[Watch]]:
-    """Where else a late saying matters: instants to fold again, and runs that began otherwise.
+class Repeated(msgspec.Struct, frozen=True):
+    """A saying that is no longer its document's first of that side, because a late one came before it.
+
+    A fact that ends counts again what lies behind its own last statement. So this matters, once the saying
+    at `said_at` is folded, until the fact it fell into has ended or was stated later.
+    """
+
+    said_at: Instant
+
+    def matters(self, state: FoldState, at: Instant) -> bool:
+        """Whether counts of the fact that is open can still depend on it, from `at` on."""
+        held = state.open
+        if held is None or at <= self.said_at or held.lo > self.said_at:
+            return False
+        return held.named_at is None or held.named_at[0] <= self.said_at
+
+
+def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[Watch | Repeated]]:
+    """Where else a late saying matters: instants to fold again, and what they change behind them.
 
     `document` holds all sayings, the late one among them.
     """
     later = [s for s in document.sayings if place_of(s) > place_of(late)]
+    if not later:
+        return [], []
     instants: list[Instant] = []
+    watches: list[Watch | Repeated] = []
     same = next((s for s in later if _side(s) == _side(late)), None)
     if same is not None:
         instants.append(same.effective_at)
-    if not later:
-        return instants, []
+        watches.append(Repeated(same.effective_at))
     without = Document([s for s in document.sayings if s != late])
-    watches = []
     next_place = place_of(later[0])
     for saying in later:
         if place_of(saying) != next_place:

@@ -222,6 +222,23 @@ def test_a_value_whose_strand_is_gone_is_a_new_one_though_a_dead_batch_named_it(
     assert live.facts() == facts_of(last, multi, packaged())
 
 
+def test_a_late_saying_of_a_document_counts_where_the_boundary_comes_between_it_and_the_next() -> None:
+    """The document's second saying opened the next fact; its first one is dissent of the one that ended."""
+    said = [
+        built("b", 3, id="s0"),
+        built("b", 0, id="s1"),
+        built("b", 2, id="s2", source="s", document="d"),
+        built("b", 0, id="s3", valid_from=3),
+        built("a", 1, id="s4"),
+        built("a", 0, id="s5"),
+        built("b", 1, id="s6", source="s", document="d"),
+    ]
+    live = KeptClaim(PREDICATES[0])
+    for n, statement in enumerate(said, start=1):
+        live.apply([statement])
+        assert live.facts() == facts_of(said[:n], PREDICATES[0])
+
+
 @given(
     lineages(max_size=14) | histories(max_size=14),
     st.sampled_from(PREDICATES),
