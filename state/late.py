@@ -126,24 +126,24 @@ class Watch(msgspec.Struct, frozen=True):
         return (state.open.cluster != cluster) if affirmed else (state.open.cluster == cluster)
 
 
-class Repeated(msgspec.Struct, frozen=True):
-    """A saying that is no longer its document's first of that side, because a late one came before it.
+class Behind(msgspec.Struct, frozen=True):
+    """Late evidence at `said_at`, or a saying of which it made a repetition, behind an open fact's last word.
 
-    A fact that ends counts again what lies behind its own last statement. So this matters, once the saying
-    at `said_at` is folded, until the fact it fell into has ended or was stated later.
+    No state need know of it. But a fact that ends is counted again from its boundary on, and so is the one
+    that follows; the boundary lies behind the ending fact's own last statement.
     """
 
     said_at: Instant
 
     def matters(self, state: FoldState, at: Instant) -> bool:
-        """Whether counts of the fact that is open can still depend on it, from `at` on."""
+        """Whether counts can still depend on it: the fact has neither ended by `at` nor been stated later."""
         held = state.open
         if held is None or at <= self.said_at or held.lo > self.said_at:
             return False
         return held.named_at is None or held.named_at[0] <= self.said_at
 
 
-def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[Watch | Repeated]]:
+def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[Watch | Behind]]:
     """Where else a late saying matters: instants to fold again, and what they change behind them.
 
     `document` holds all sayings, the late one among them.
@@ -152,11 +152,11 @@ def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[
     if not later:
         return [], []
     instants: list[Instant] = []
-    watches: list[Watch | Repeated] = []
+    watches: list[Watch | Behind] = []
     same = next((s for s in later if _side(s) == _side(late)), None)
     if same is not None:
         instants.append(same.effective_at)
-        watches.append(Repeated(same.effective_at))
+        watches.append(Behind(same.effective_at))
     without = Document([s for s in document.sayings if s != late])
     next_place = place_of(later[0])
     for saying in later:

@@ -239,6 +239,27 @@ def test_a_late_saying_of_a_document_counts_where_the_boundary_comes_between_it_
         assert live.facts() == facts_of(said[:n], PREDICATES[0])
 
 
+def test_a_late_denial_counts_against_the_fact_whose_beginning_comes_before_it() -> None:
+    """When it took effect another fact was open, and in its cycle it was nobody's vote."""
+    policy = Policy(window=ALL_VOTES, by_cycle=True, version="by-cycle")
+    said = [
+        [(2, built("a", 0, id="s0"))],
+        [(1, built("b", 0, id="s1", valid_from=2))],
+        [(2, built("b", 3, id="s2"))],
+        [
+            (1, built("a", 3, id="s3", affirmed=False, votes=False)),
+            (1, built("b", 2, id="s4", affirmed=False)),
+        ],
+        [(1, built("b", 2, id="s5", affirmed=False))],
+    ]
+    live, there = KeptClaim(PREDICATES[0], policy=policy), []
+    for arrivals in said:
+        batch = [msgspec.structs.replace(statement, cycle=cycle) for cycle, statement in arrivals]
+        there += batch
+        live.apply(batch)
+        assert live.facts() == facts_of(there, PREDICATES[0], policy=policy)
+
+
 @given(
     lineages(max_size=14) | histories(max_size=14),
     st.sampled_from(PREDICATES),
