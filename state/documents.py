@@ -63,9 +63,10 @@ class Document(msgspec.Struct, array_like=True):
             self._cut_oldest()
 
     def remove(self, saying: Saying) -> None:
-        """Take a saying out, if it is there."""
-        index = bisect_left(self.sayings, saying)
-        if index < len(self.sayings) and self.sayings[index] == saying:
+        """Take a saying out, if it is there: under its id, whichever cluster it was entered with."""
+        index = bisect_left(self.sayings, Saying(*place_of(saying), saying.observation_id, "", False))
+        found = self.sayings[index] if index < len(self.sayings) else None
+        if found is not None and found.observation_id == saying.observation_id:
             del self.sayings[index]
         elif self.cut_at is not None and place_of(saying) <= self.cut_at:
             self.exact = False

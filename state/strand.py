@@ -266,7 +266,8 @@ class StrandInUse:
 
     def _forget(self, removed: Iterable[Statement]) -> None:
         for statement in removed:
-            if statement.document is not None and self.takes_side(statement):
+            # Its form may be gone with it, and its cluster be another one than it was entered with.
+            if statement.document is not None:
                 who = voter(statement)
                 saying = saying_of(statement, self.cluster(statement))
                 self._document(document_of(who)).remove(saying)

@@ -260,6 +260,26 @@ def test_a_late_denial_counts_against_the_fact_whose_beginning_comes_before_it()
         assert live.facts() == facts_of(there, PREDICATES[0], policy=policy)
 
 
+def test_what_a_document_took_back_is_forgotten_although_its_cluster_is_gone_with_it() -> None:
+    """The denial of a day joined that of its month; without it the month is on its own again."""
+
+    def said(
+        word: str, at: int, number: int, *, document: str | None = None, affirmed: bool = False
+    ) -> Statement:
+        found = built("x", at, id=f"s{number}", affirmed=affirmed, source=document and "s", document=document)
+        return msgspec.structs.replace(found, form=type_object(word).key, spelling=word)
+
+    month, day = said("2023-05", 1, 2), said("2023-05-08", 0, 3, document="d")
+    unheard = [built("x", 0, id="s4", votes=False), built("x", 1, id="s5", votes=False)]
+    last = [said("2023-05", 1, 6, affirmed=True), said("2023-05", 2, 7, document="d")]
+    live = KeptClaim(PREDICATES[0], packaged())
+    live.apply([month, day])
+    live.apply(unheard)
+    live.apply(last, ["s2", "s3", "s4", "s5"])
+
+    assert live.facts() == facts_of(last, PREDICATES[0], packaged())
+
+
 @given(
     lineages(max_size=14) | histories(max_size=14),
     st.sampled_from(PREDICATES),
