@@ -16,7 +16,7 @@ from agents.following import Folded
 from state.policy import Policy
 from state.predicates import Predicate
 from state.stored_claim import Claim
-from state.trust import Trust, TrustSnapshot, number_in, trust_of
+from state.trust import NO_SNAPSHOT, Trust, TrustSnapshot, number_in, trust_of
 from streams.host import Tables
 
 SNAPSHOTS_TABLE: Final = "trust-snapshots"
@@ -46,8 +46,7 @@ def take_snapshots(tables: Tables, folded: Folded) -> None:
 
 def newest_of(get: Get, namespace: str) -> Trust:
     """The weights that count now; equal ones before the first snapshot."""
-    stored = get(SNAPSHOTS_TABLE, _newest_key(namespace))
-    return Trust(namespace) if stored is None else trust_of(_decode(stored))
+    return _trust(get(SNAPSHOTS_TABLE, _newest_key(namespace)), namespace)
 
 
 def decided_by(get: Get, claim: Claim, policy: Policy) -> Policy:
@@ -56,7 +55,7 @@ def decided_by(get: Get, claim: Claim, policy: Policy) -> Policy:
     if number is None:
         return policy
     stored = get(SNAPSHOTS_TABLE, _key(claim.namespace, number))
-    return policy.trusting(Trust(claim.namespace, number) if stored is None else trust_of(_decode(stored)))
+    return policy.trusting(_trust(stored, claim.namespace, number))
 
 
 def is_outweighed(get: Get, claim: Claim) -> bool:
@@ -81,9 +80,14 @@ class Trusting:
         stored = get(SNAPSHOTS_TABLE, _newest_key(claim.namespace))
         held = self._held.get(claim.namespace)
         if held is None or held[0] != stored:
-            trust = Trust(claim.namespace) if stored is None else trust_of(_decode(stored))
-            held = self._held[claim.namespace] = (stored, self._plain.trusting(trust))
+            trusting = self._plain.trusting(_trust(stored, claim.namespace))
+            held = self._held[claim.namespace] = (stored, trusting)
         return held[1]
+
+
+def _trust(stored: bytes | None, namespace: str, number: int = NO_SNAPSHOT) -> Trust:
+    """The weights of a stored snapshot; equal ones under that number where there is none."""
+    return Trust(namespace, number) if stored is None else trust_of(_decode(stored))
 
 
 def _key(namespace: str, number: int) -> bytes:

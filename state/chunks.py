@@ -155,20 +155,23 @@ class Chunks:
 
     def document(self, who: str) -> Document | None:
         """What a document has said, as far as it lies in full chunks."""
-        stored = self._shelf.get(self._document_names + who.encode())
+        stored = self._shelf.get(self._document_key(who))
         return None if stored is None else _decode_document(stored)
 
     def has_document(self, who: str) -> bool:
         """Whether a document has said anything that lies in full chunks."""
-        return self._shelf.get(self._document_names + who.encode()) is not None
+        return self._shelf.get(self._document_key(who)) is not None
 
     def put_document(self, who: str, document: Document) -> None:
         """Store what a document has said."""
-        self._shelf.put(self._document_names + who.encode(), _encode(document))
+        self._shelf.put(self._document_key(who), _encode(document))
 
     def delete_document(self, who: str) -> None:
         """Forget what a document has said."""
-        self._shelf.delete(self._document_names + who.encode())
+        self._shelf.delete(self._document_key(who))
+
+    def _document_key(self, who: str) -> bytes:
+        return self._document_names + who.encode()
 
     def place_of(self, observation_id: str) -> tuple[Instant, Instant, str] | None:
         """Where a statement with this id was put, or None. It may have been taken away since."""

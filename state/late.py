@@ -143,7 +143,11 @@ class Behind(msgspec.Struct, frozen=True):
         return held.named_at is None or held.named_at[0] <= self.said_at
 
 
-def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[Watch | Behind]]:
+Follow = Watch | Behind
+"""Why folding again goes on although the states are the same."""
+
+
+def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[Follow]]:
     """Where else a late saying matters: instants to fold again, and what they change behind them.
 
     `document` holds all sayings, the late one among them.
@@ -152,7 +156,7 @@ def consequences(document: Document, late: Saying) -> tuple[list[Instant], list[
     if not later:
         return [], []
     instants: list[Instant] = []
-    watches: list[Watch | Behind] = []
+    watches: list[Follow] = []
     same = next((s for s in later if _side(s) == _side(late)), None)
     if same is not None:
         instants.append(same.effective_at)

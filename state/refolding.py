@@ -19,7 +19,7 @@ from state.fold_state import FoldState, copy, decode_state, encode_state
 from state.folding import Folding
 from state.identity import FactId
 from state.instants import Instant
-from state.late import ADJUSTMENTS_MAX, Behind, Watch, consequences, difference, same_future
+from state.late import ADJUSTMENTS_MAX, Behind, Follow, consequences, difference, same_future
 from state.periods import Fold
 from state.statements import Statement, order, position, voter
 
@@ -81,13 +81,11 @@ class Refolding(Folding):
         self._index(late)
         return self._publish_late(rest, before, changed, tail_again=tail_again)
 
-    def _regions(
-        self, late: Sequence[Statement]
-    ) -> tuple[dict[int, list[Statement]], list[Watch | Behind], bool]:
+    def _regions(self, late: Sequence[Statement]) -> tuple[dict[int, list[Statement]], list[Follow], bool]:
         """The chunks to fold again, what to watch for, and whether the tail is concerned too."""
         strand = self.strand
         regions: dict[int, list[Statement]] = {}
-        watches: list[Watch | Behind] = [Behind(position(s)) for s in late]
+        watches: list[Follow] = [Behind(position(s)) for s in late]
         tail_again = False
         for statement in late:
             number = self.chunks.covering(position(statement), strand.n_chunks)

@@ -90,9 +90,8 @@ def _fit(shares: dict[SourceKey, float], partners: Partners) -> dict[SourceKey, 
 def _copies(share: float, pair: tuple[SourceKey, int, int], shares: Mapping[SourceKey, float]) -> bool:
     """Whether a source agrees with another far more often than the shares of both explain."""
     other, n_agreed, n_compared = pair
-    slope, chance = _line(shares[other])
-    expected = slope * share + chance
-    return n_agreed - n_compared * expected > STANDARD_ERRORS * sqrt(n_compared * expected * (1 - expected))
+    _, _, expected = _agreement(share, shares[other])
+    return n_agreed - n_compared * expected > STANDARD_ERRORS * _spread(n_compared, expected)
 
 
 def _fitted(
@@ -101,9 +100,8 @@ def _fitted(
     """One source's share, half of the way to the one that fits those of its partners best."""
     moment = information = 0.0
     for other, n_agreed, n_compared in partners:
-        slope, chance = _line(shares[other])
-        expected = slope * share + chance
-        explained = n_compared * expected + sqrt(n_compared * expected * (1 - expected))
+        slope, chance, expected = _agreement(share, shares[other])
+        explained = n_compared * expected + _spread(n_compared, expected)
         moment += slope * (min(n_agreed, explained) - n_compared * chance)
         information += slope * slope * n_compared
     if information <= 0:
@@ -117,17 +115,22 @@ def _standard_error(
     """How far chance alone may put a fitted share off, taking those of its partners as they are."""
     information = variance = 0.0
     for other, _, n_compared in partners:
-        slope, chance = _line(shares[other])
-        expected = slope * share + chance
+        slope, _, expected = _agreement(share, shares[other])
         information += slope * slope * n_compared
         variance += slope * slope * n_compared * expected * (1 - expected)
     return sqrt(variance) / information if information > 0 else 1.0
 
 
-def _line(share: float) -> tuple[float, float]:
-    """How agreement with a source of this share depends on one's own: its slope, and where it starts."""
-    chance = (1 - share) / WRONG_VALUES
-    return share - chance, chance
+def _agreement(share: float, other: float) -> tuple[float, float, float]:
+    """How two sources agree: how fast that rises with one's own share, where it starts, and where it is."""
+    chance = (1 - other) / WRONG_VALUES
+    slope = other - chance
+    return slope, chance, slope * share + chance
+
+
+def _spread(n_compared: int, expected: float) -> float:
+    """How far chance moves the number of agreements, as a standard deviation."""
+    return sqrt(n_compared * expected * (1 - expected))
 
 
 def _within(value: float, least: float, most: float) -> float:
