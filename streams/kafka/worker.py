@@ -17,12 +17,11 @@ from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Final
 
-import uvloop
-
 from state.errors import FactdriftError
 from streams.drift import DriftStore
 from streams.host import Agent, Mark
 from streams.kafka.admin import check_topics
+from streams.kafka.closing import run_and_close
 from streams.kafka.connection import reach
 from streams.kafka.consolidation_app import ConsolidationApp
 from streams.kafka.cycles_service import Cycles, CyclesService
@@ -70,8 +69,8 @@ def run_worker(
     log_to_stderr(settings, service="worker")
     tracing = tracing_of(settings, "worker")
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_run(settings, intake, consolidation, cycles, drift, marks, tracing))
+        running = _run(settings, intake, consolidation, cycles, drift, marks, tracing)
+        run_and_close(running, close_s=FAILED_STOP_S)
     finally:
         tracing.close()
 
