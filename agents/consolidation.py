@@ -28,7 +28,7 @@ from state.cycles import Clock, Tick
 from state.episodes import Reason
 from state.facts import Fact
 from state.forgotten import Redacted, Sweep
-from state.identity import ClaimId
+from state.identity import ID_BYTES, ClaimId
 from state.observations import Observation, Recluster, Retract
 from state.policy import Policy
 from state.predicates import Predicate
@@ -188,7 +188,9 @@ class _Overlay:
         self.vectors = vectors
         self.trusting = trusting
         self.claims: dict[bytes, LiveClaim | None] = {}
-        self.shelf = Shelf(lambda piece: state.get(PIECES_TABLE, piece))
+        # Not a method: claims in use hold the shelf, and would then hold each other through this overlay.
+        self._begun = begun = set[bytes]()
+        self.shelf = Shelf(lambda at: None if at[:ID_BYTES] in begun else state.get(PIECES_TABLE, at))
         self.subjects: dict[bytes, Subject] = {}
         self.dirty_claims: set[bytes] = set()
         self.dirty_subjects: set[bytes] = set()
@@ -203,7 +205,9 @@ class _Overlay:
         if table_key not in self.claims:
             stored = self._state.get(CLAIMS_TABLE, table_key)
             live = None
-            if stored is not None:
+            if stored is None:  # then no piece is there that the claim has pointed to, and none is asked for
+                self._begun.add(table_key)
+            else:
                 live = self._held.get(table_key, stored) or self._read(stored)
             self.claims[table_key] = live
         return table_key, self.claims[table_key]

@@ -19,6 +19,9 @@ ClaimId = NewType("ClaimId", str)
 FactId = NewType("FactId", str)
 EventId = NewType("EventId", str)
 
+ID_BYTES: Final = 36
+"""How long each of them is: ASCII, so as many characters as bytes."""
+
 NAMESPACE: Final = UUID("b6a1f0f4-5d0a-5c3b-9a63-0f6c6f1d7f6e")
 
 _NAMESPACE_BYTES: Final = NAMESPACE.bytes

@@ -49,8 +49,8 @@ TRACES: Final = """CREATE TABLE IF NOT EXISTS traces (
 """The headers of records that have one. Files of earlier releases are given it when they are opened."""
 
 PAGE_BYTES: Final = 8_192  # a page is written as a whole for each key in it; half of them for a row of 3 kB
-CACHE_KIB: Final = 16_384  # the pages that one batch makes dirty, so that none is written twice
-CHECKPOINT_PAGES: Final = 4_000  # 32 MB: what several batches change is carried over once
+CACHE_KIB: Final = 65_536  # what one batch makes dirty, and the trees of keys of some 100,000 claims
+CHECKPOINT_PAGES: Final = 8_000  # 64 MB: what several batches change is carried over once
 
 
 def configure(database: sqlite3.Connection) -> None:

@@ -7,16 +7,26 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
+from pathlib import Path
 
-from agents.consolidation import LiveClaims
+import pytest
+
+from agents import composition
+from agents.consolidation import PIECES_TABLE, LiveClaims
 from state import stored_claim as claims
 from state.claim import LiveClaim
 from state.identity import claim_id
+from state.instants import format_instant
 from state.policy import Policy
 from state.predicates import packaged
 from state.shelf import Shelf
 from state.stored_claim import Claim
-from tests.builders import statement
+from streams.embedded import EmbeddedHost, EmbeddedStore
+from streams.settings import Settings
+from streams.topics import Topic
+from streams.wire import to_json
+from tests.builders import day, statement
 
 LIVES_IN = packaged().get("lives_in")
 
@@ -59,3 +69,59 @@ def test_a_claim_that_is_let_go_is_gone_without_the_collector() -> None:
     finally:
         if was_on:
             gc.enable()
+
+
+class Asked(EmbeddedStore):
+    """A store that remembers which keys it was asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.keys: list[tuple[str, bytes]] = []
+
+    def get(self, table: str, key: bytes) -> bytes | None:
+        self.keys.append((table, key))
+        return super().get(table, key)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Asked]:
+    store = Asked(tmp_path)
+    yield store
+    store.close()
+
+
+def tell(store: EmbeddedStore, *, of: str, said: str, on_day: int) -> None:
+    """Twenty people in one batch, each with a claim of their own."""
+    host = EmbeddedHost(store, composition.agents(Settings(), keeps_index=True), clock=lambda: day(500))
+    items = [
+        {
+            "subject": f"{of} {number}",
+            "predicate": "likes",
+            "object": f"{said} number {number}",
+            "observed_at": format_instant(day(on_day)),
+            "source": {"id": "test"},
+        }
+        for number in range(20)
+    ]
+    outputs = host.publish(Topic.OBSERVATIONS, [(None, to_json(item), None) for item in items])
+    assert {output.topic for output in outputs} >= {Topic.FACT_CREATED, Topic.FACTS}, "it was understood"
+
+
+def test_the_claims_of_a_batch_are_gone_without_the_collector(store: Asked) -> None:
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        tell(store, of="kim", said="running", on_day=1)
+        assert not [found for found in gc.get_objects() if isinstance(found, LiveClaim)]
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def test_no_piece_is_asked_for_of_a_claim_that_is_new(store: Asked) -> None:
+    tell(store, of="kim", said="running", on_day=1)
+    assert not [key for table, key in store.keys if table == PIECES_TABLE]
+
+    tell(store, of="kim", said="swimming", on_day=2)
+    assert [key for table, key in store.keys if table == PIECES_TABLE], "those of a claim that is there are"
