@@ -22,7 +22,8 @@ from agents.refined_once import is_elsewhere
 from agents.traces import Traces
 from agents.trust_snapshots import Trusting
 from state import stored_claim as claims
-from state.claim import Duplicate, LiveClaim, Outcome
+from state.arriving import Duplicate
+from state.claim import LiveClaim, Outcome
 from state.corrections import Forget, Invalidate, Relate, Supersede
 from state.cycles import Clock, Tick
 from state.episodes import Reason

@@ -8,14 +8,14 @@ records under one id came second.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from state.arriving import Arriving, Duplicate
 from state.changes import Change, diff
 from state.corrections import Invalidate, Refusal, Supersede
-from state.decided import closings_of, opening_of, refused, resolve, retracted_by, statements_of
+from state.decided import closings_of, refused, resolve, retracted_by, statements_of
 from state.fold_state import BEFORE_ALL
 from state.forms import Clustering
 from state.instants import Instant
@@ -29,14 +29,6 @@ from state.shelf import Shelf
 from state.similarity import ModelId
 from state.statements import ObservationId, Statement, voter
 from state.stored_claim import IN_MANY, OWN, STORED_FORMAT, Claim
-from state.strands import Strands
-
-
-class Duplicate(msgspec.Struct, frozen=True, gc=False):
-    """A statement that lost its id to another with a smaller content hash: a dead letter."""
-
-    lost: Statement
-    kept_hash: str
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
@@ -51,7 +43,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     arrived: Sequence[ObservationId] = ()
 
 
-class LiveClaim(Strands):
+class LiveClaim(Arriving):
     """A claim in use. May be kept between batches, as long as what is stored is what it stored last.
 
     `model` is that of the vectors, None where texts are compared by their normal form alone.
@@ -62,11 +54,6 @@ class LiveClaim(Strands):
     ) -> None:
         super().__init__(claim, predicate=predicate, policy=policy)
         self.clustering = Clustering(claim.forms, self.prefix, model)
-        self.added: dict[str, Statement] = {}
-        self.removed: dict[str, tuple[str, Statement]] = {}
-        self.duplicates: list[Duplicate] = []
-        self.has_decision = False
-        self.has_successor = False
         self.decided: Decisions | None = None
         self.ended: Mapping[str, Replaced] | None = None
 
@@ -98,8 +85,7 @@ class LiveClaim(Strands):
         of the same batch changes nothing and yields nothing.
         """
         self.renew(shelf, epoch=epoch)
-        self.added, self.removed, self.duplicates = {}, {}, []
-        self.has_decision = self.has_successor = False
+        self._begin()
         self.decided = self.ended = None
         tombstones_changed = self._retract(retracted)
         for statement in arrivals:
@@ -211,79 +197,6 @@ class LiveClaim(Strands):
             return refused(decision, "correction_id_taken")
         facts = [known.fact for known in self.published().values()]
         return resolve(decision, facts, self.form_of, self.claim.forms.cluster)
-
-    def may_have_held(self, observation_id: str, shelf: Shelf) -> bool:
-        """Whether an observation is here, or was and is taken back. Of the latter nothing more is known."""
-        self.renew(shelf, epoch=self.claim.epoch)
-        return observation_id in self.claim.retracted or self._stored(observation_id) is not None
-
-    def form_of(self, observation_id: str) -> str | None:
-        """The form of a statement that is stored, or None. Within one use."""
-        stored = self._stored(observation_id)
-        return None if stored is None else stored[1].form
-
-    # -- arrivals ---------------------------------------------------------------------------
-
-    def _retract(self, ids: Iterable[str]) -> bool:
-        """Remember that the ids count as never said, and take out what is there; says whether one is new."""
-        changed = False
-        for observation_id in ids:
-            if observation_id in self.claim.retracted:
-                continue
-            insort(self.claim.retracted, observation_id)
-            changed = True
-            self._take_out(observation_id)
-            self._take_out(opening_of(observation_id), only_decision=True)
-        return changed
-
-    def _arrive(self, statement: Statement) -> None:
-        """Enter a statement unless its id is there already, or retracted."""
-        observation_id = statement.observation_id
-        if self.claim.retracted and retracted_by(statement) in self.claim.retracted:
-            return
-        other = self._held(observation_id)
-        if other is not None:
-            if other.content_hash == statement.content_hash:
-                return
-            if other.content_hash < statement.content_hash:
-                self.duplicates.append(Duplicate(statement, other.content_hash))
-                return
-            self.duplicates.append(Duplicate(other, statement.content_hash))
-            self._take_out(observation_id)
-        self.added[observation_id] = statement
-        if statement.verdict:
-            self.has_decision = True
-        elif statement.supersedes is not None:
-            self.has_successor = True
-
-    def _held(self, observation_id: str) -> Statement | None:
-        """The statement with this id as of now, or None."""
-        added = self.added.get(observation_id)
-        if added is not None or observation_id in self.removed:
-            return added
-        stored = self._stored(observation_id)
-        return None if stored is None else stored[1]
-
-    def _stored(self, observation_id: str) -> tuple[str, Statement] | None:
-        """The statement with this id as it is stored, with its strand's name."""
-        claim = self.claim
-        names: Iterable[str] = ("*", "")
-        if claim.layout in IN_MANY:
-            name = self.shelf.get(self._name_key(observation_id))
-            names = () if name is None else (name.decode("utf-8"),)
-        for candidate in names:
-            # A batch that died before the claim was stored left names of strands that may never have been.
-            strand = self.strand_there(candidate)
-            found = None if strand is None else strand.find(ObservationId(observation_id))
-            if found is not None:
-                return candidate, found
-        return None
-
-    def _take_out(self, observation_id: str, *, only_decision: bool = False) -> None:
-        if self.added.pop(observation_id, None) is None and observation_id not in self.removed:
-            stored = self._stored(observation_id)
-            if stored is not None and (stored[1].verdict or not only_decision):
-                self.removed[observation_id] = stored
 
     # -- the fold ---------------------------------------------------------------------------
 
