@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from itertools import groupby
+from unittest.mock import patch
 
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
+from state import folding
 from state.evidence import Evidence
 from state.fold_state import FoldState
 from state.periods import Fold
@@ -14,7 +17,9 @@ from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement, position
 from state.timeline import fold
-from tests.property.test_fold_against_twin import histories
+from tests.builders import statement
+from tests.kept import KeptClaim
+from tests.property.test_fold_against_twin import histories, lineages
 
 POLICIES = st.builds(
     Policy,
@@ -64,3 +69,43 @@ def test_statements_that_repeat_a_fact_leave_the_same_state_in_a_row_as_one_by_o
 
         assert in_a_row.state == one_by_one.state
     assert in_a_row.closed == one_by_one.closed
+
+
+@given(
+    lineages(max_size=8) | histories(max_size=8),
+    st.sampled_from([Predicate("p"), Predicate("p", "multi")]),
+    POLICIES,
+    st.randoms(use_true_random=False),
+)
+def test_the_first_word_of_a_claim_leaves_what_the_long_way_leaves(
+    history: list[Statement], predicate: Predicate, policy: Policy, chance: random.Random
+) -> None:
+    short, long = KeptClaim(predicate, policy=policy), KeptClaim(predicate, policy=policy)
+    begun: list[str] = []
+    begin = folding.Folding._begin
+
+    def noted(strand: folding.Folding, statement: Statement) -> object:
+        begun.append(statement.observation_id)
+        return begin(strand, statement)
+
+    for word in history:
+        retracted = [s.observation_id for s in history if chance.random() < 0.1]
+        with patch.object(folding.Folding, "_begin", noted):
+            told = short.apply([word], retracted)
+        with patch.object(folding, "is_first_word", lambda *_: False):
+            assert long.apply([word], retracted) == told
+
+        assert short.stored == long.stored
+        assert short.pieces == long.pieces
+    event(f"took the short way {min(len(begun), 3)} times")
+
+
+def test_a_plain_first_word_takes_the_short_way() -> None:
+    claim = KeptClaim(Predicate("p"))
+
+    with patch.object(Fold, "step", side_effect=AssertionError("the long way")):
+        told = claim.apply([statement("t:oslo", 1, id="a", document="d")])
+
+    assert [(change.kind, change.version, change.fact.form) for change in told] == [
+        ("fact-created", 1, "t:oslo")
+    ]
