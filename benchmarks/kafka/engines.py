@@ -65,9 +65,9 @@ def quix_engine() -> Engine | str:
     return host("quixstreams", "host_quix", python=python)
 
 
-def raw_engine(name: str, what: str) -> Engine:
-    """Raw aiokafka: `what` is "echo", or a file of records to write."""
-    return host(name, "host_raw", what, makes_facts=False)
+def raw_engine(name: str, *what: str) -> Engine:
+    """Raw aiokafka: `what` is "echo", or a file of records to write, and "send" to write one by one."""
+    return host(name, "host_raw", *what, makes_facts=False)
 
 
 def wait_ready(worker: Process) -> None:

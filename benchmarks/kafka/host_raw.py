@@ -2,11 +2,13 @@
 
     python -m benchmarks.kafka.host_raw echo
     python -m benchmarks.kafka.host_raw FILE
+    python -m benchmarks.kafka.host_raw FILE send
 
 `echo` writes every record that it reads once more, to `facts`. With a file (`benchmarks.kafka.written`) it
-writes, in step with its reading, exactly the records that a factdrift worker wrote for the same input. Same
-producer settings as the worker, everything acknowledged before the offsets are committed. No validation, no
-state, no recovery: nobody can use it for anything.
+writes, in step with its reading, exactly the records that a factdrift worker wrote for the same input. Both
+write batches of a partition, which is aiokafka's cheapest way; with `send` each record is handed over by
+itself, as programs do it. Same producer settings as the worker, everything acknowledged before the offsets
+are committed. No validation, no state, no recovery: nobody can use it for anything.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from streams.topics import Topic
 READ_MAX = 4_000
 
 
-async def run(settings: Settings, written: Written | None) -> None:
+async def run(settings: Settings, written: Written | None, *, sends: bool) -> None:
     """Read, write, wait for every acknowledgement, commit; until a signal ends it."""
     kafka = settings.kafka
     producer = AIOKafkaProducer(
@@ -60,7 +62,7 @@ async def run(settings: Settings, written: Written | None) -> None:
             until = len(written.records) * n_read // written.n_observations
             handed += written.records[at:until]
             at = until
-        await _write(producer, kafka.prefix, handed)
+        await (_send if sends else _write)(producer, kafka.prefix, handed)
         if records:
             await consumer.commit()
     await consumer.stop()
@@ -85,13 +87,21 @@ async def _write(producer: AIOKafkaProducer, prefix: str, handed: list[Kept]) ->
     await asyncio.gather(*futures)
 
 
+async def _send(producer: AIOKafkaProducer, prefix: str, handed: list[Kept]) -> None:
+    """Hand over each record by itself, and wait until all are there."""
+    futures = [
+        await producer.send(prefix + topic, value, key, partition) for topic, partition, key, value in handed
+    ]
+    await asyncio.gather(*futures)
+
+
 def main() -> None:
     """Run with settings from the environment."""
-    what = sys.argv[1]
+    what, *how = sys.argv[1:]
     written = None if what == "echo" else read_kept(Path(what))
     settings = settings_from_environment()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(run(settings, written))
+        runner.run(run(settings, written, sends=how == ["send"]))
 
 
 if __name__ == "__main__":

@@ -81,6 +81,7 @@ def _compare(broker: KafkaBroker, load: Load, sizes: Sizes, folder: Path) -> lis
     engines = [
         raw_engine("raw-echo", "echo"),
         raw_engine("raw-same-output", str(kept)),
+        raw_engine("raw-send", str(kept), "send"),
         *([] if isinstance(quix, str) else [quix]),
         *faust_engines(),
     ]
