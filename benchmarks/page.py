@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks import Options, page_choices
+from benchmarks import Options, page_choices, page_speed
 from benchmarks.answers.sources import REGIMES
 from benchmarks.answers.suite import COLUMNS, DEVELOPMENT, LEARNED, NARROW, ORDERS, OURS, cells
 from benchmarks.competitors import HALF_LIFE_DAYS, METHODS
@@ -37,7 +37,7 @@ def render(lines: Sequence[Line]) -> str:
         *page_choices.windows(newest),
         *page_choices.calibration(newest),
     ]
-    parts += [*_invariance(newest), *_birthplaces(newest), *_noise(newest), *_speed(newest)]
+    parts += [*_invariance(newest), *_birthplaces(newest), *_noise(newest), *page_speed.speed(newest)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -238,41 +238,3 @@ One claim, six true episodes over eight values, one statement a day of which a s
         if name.startswith("noise/")
     ]
     yield markdown(("", "days right", "facts"), rows) if rows else "Not measured yet."
-
-
-SPEED = {
-    "engine": "the engine alone, in memory",
-    "meaning": "the embedded host, with vectors and without",
-    "read_model": "questions to the read model",
-    "drift": "the drift counter",
-    "triples": "a language model that fails, hangs and lies",
-    "kafka": "the Kafka host beside others on one broker",
-    "dashboard": "what a browser waits for",
-}
-
-
-def _speed(newest: Newest) -> Iterator[str]:
-    yield "## Speed"
-    for name, what in SPEED.items():
-        found = {key: line for key, line in newest.items() if key.startswith(f"{name}/")}
-        head = f"### {name}: {what}\n\n    python -m benchmarks {name} --record"
-        if not found:
-            yield f"{head}\n\nNot measured yet on a machine that had nothing else to do."
-            continue
-        rows = [
-            (
-                key.partition("/")[2],
-                f"{line['n']:,}",
-                "" if "observations_per_s" not in line else f"{line['observations_per_s']:,.0f}",
-                ", ".join(
-                    f"{k} {v:g}" for k, v in line.items() if k not in _KNOWN and isinstance(v, int | float)
-                ),
-            )
-            for key, line in found.items()
-        ]
-        yield f"{head}\n\n{where(next(iter(found.values())))}.\n\n" + markdown(
-            ("", "n", "per second", "more"), rows
-        )
-
-
-_KNOWN = ("n", "observations_per_s", "us_per_observation", "modified")

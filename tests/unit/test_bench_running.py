@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import Options
+from benchmarks import Options, page_speed
 from benchmarks.__main__ import tasks_of
 from benchmarks.record import Figure, keep, kept, leave_out
 from benchmarks.running import STANDARD, Outcome, Task, load, run_one, summarise
@@ -125,3 +125,36 @@ def test_figures_are_kept_by_benchmark_with_commit_machine_and_versions(tmp_path
     ]  # fmt: skip
     assert lines[2]["right_percent"] == 12.35
     assert all({"commit", "modified", "machine", "versions"} <= line.keys() for line in lines)
+
+
+# -- the page -------------------------------------------------------------------------------
+
+
+def test_the_page_says_of_each_kept_figure_of_speed_what_it_is() -> None:
+    figures = [line for line in kept() if line["name"].partition("/")[0] in page_speed.SPEED]
+    values = {key for line in figures for key, value in line.items() if isinstance(value, int | float)}
+
+    assert values - page_speed.COLUMNS.keys() - page_speed.HIDDEN == set()
+
+
+def test_figures_with_the_same_columns_share_a_table_and_are_compared_to_ours() -> None:
+    told = "\n".join(
+        page_speed.speed(
+            {
+                f"kafka/hot/{name}": {
+                    "name": f"kafka/hot/{name}",
+                    "n": 10,
+                    "observations_per_s": per_s,
+                    "commit": "c0ffee",
+                    "machine": {"cpu": "some", "cores": 2, "python": "3.11"},
+                }
+                for name, per_s in (("factdrift", 100.0), ("other", 40.0))
+            }
+        )
+    )
+
+    assert "| hot | factdrift is | n | per second |" in told
+    assert "| factdrift | 1.00 × | 10 | 100 |" in told
+    assert "| other | 2.50 × | 10 | 40 |" in told
+    assert "commit c0ffee, some, 2 cores" in told
+    assert told.count("Not measured yet") == len(page_speed.SPEED) - 1
