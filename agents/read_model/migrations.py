@@ -97,6 +97,11 @@ STEPS: Final[Mapping[int, tuple[str, ...]]] = {
         "CREATE TABLE trust_snapshots (namespace {text} NOT NULL, number BIGINT NOT NULL, "
         "body {blob} NOT NULL, PRIMARY KEY (namespace, number))",
     ),
+    6: (
+        # A subject in whichever namespace.
+        "CREATE INDEX ix_claims_subject ON claims (subject, predicate)",
+        "CREATE INDEX ix_facts_subject ON facts (subject, predicate)",
+    ),
 }  # fmt: skip
 NEWEST: Final = max(STEPS)
 assert sorted(STEPS) == list(range(1, NEWEST + 1))

@@ -73,6 +73,7 @@ claims: Final = Table(
     _name("spelled_predicate"),
     _number("spelled_at"),
     Index("ix_claims_name", "namespace", "subject", "predicate", unique=True),
+    Index("ix_claims_subject", "subject", "predicate"),
 )
 """Every claim by its normal forms."""
 
@@ -158,6 +159,7 @@ facts: Final = Table(
     _name("reason"),
     Column("contested", Boolean, nullable=False),
     Index("ix_facts_name", "namespace", "subject", "predicate", "lo", "fact_id"),
+    Index("ix_facts_subject", "subject", "predicate"),
     Index("ix_facts_claim", "claim_id"),
     Index("ix_facts_form", "form"),
     Index("ix_facts_shown_form", "shown_form"),

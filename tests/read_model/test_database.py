@@ -159,18 +159,36 @@ def test_sqlite_overwrites_what_is_deleted(tmp_path: Path) -> None:
         assert connection.execute(text("PRAGMA secure_delete")).scalar() == 1
 
 
-def test_contested_facts_are_found_without_reading_the_others(tmp_path: Path) -> None:
+def plan_of(folder: Path, wanted: FactFilter) -> list[str]:
+    """By which indexes SQLite looks for facts."""
     folding = folding_of(Settings(_env_file=None))
     asked: list[tuple[str, Any]] = []
     with (
-        contextlib.closing(open_url(URL.create("sqlite", database=str(tmp_path / "x.sqlite")))) as model,
+        contextlib.closing(open_url(URL.create("sqlite", database=str(folder / "x.sqlite")))) as model,
         model.reading() as connection,
     ):
         event.listen(connection, "before_cursor_execute", lambda *call: asked.append((call[2], call[3])))
-        facts(connection, folding, FactFilter(state=State.CONTESTED), now=Instant(0))
+        facts(connection, folding, wanted, now=Instant(0))
         statement, values = next((s, v) for s, v in asked if "facts" in s)
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+    return [row[3] for row in plan]
 
-    steps = [row[3] for row in plan]
+
+def test_contested_facts_are_found_without_reading_the_others(tmp_path: Path) -> None:
+    steps = plan_of(tmp_path, FactFilter(state=State.CONTESTED))
+
     assert any("ix_facts_contested" in step for step in steps), steps
+    assert not any("TEMP B-TREE" in step for step in steps), steps
+
+
+def test_a_subject_is_found_without_its_namespace(tmp_path: Path) -> None:
+    steps = plan_of(tmp_path, FactFilter(subject="Kim"))
+
+    assert any("ix_facts_subject (subject=?" in step for step in steps), steps
+
+
+def test_a_subject_of_a_namespace_is_found_in_its_order(tmp_path: Path) -> None:
+    steps = plan_of(tmp_path, FactFilter(namespace="home", subject="Kim"))
+
+    assert any("ix_facts_name (namespace=? AND subject=?" in step for step in steps), steps
     assert not any("TEMP B-TREE" in step for step in steps), steps
