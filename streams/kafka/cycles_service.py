@@ -161,7 +161,7 @@ class CyclesService(TurnService):
 
     async def _take_turn(self, consumer: AIOKafkaConsumer) -> None:
         with translated(self._kafka):
-            found = await consumer.getmany(timeout_ms=_IDLE_MS, max_records=_RECORDS_MAX)
+            found = await self._poll(consumer, timeout_ms=_IDLE_MS, max_records=_RECORDS_MAX)
             # Looked at afterwards: the partitions may have come while it waited for records.
             if self._owns and self._state is None:
                 await self._take_over()

@@ -128,11 +128,11 @@ class IntakeService(TurnService):
     async def _read(self, consumer: AIOKafkaConsumer) -> list[Record]:
         """A batch: what is there, filled up for at most `batch_linger_ms` after its first record."""
         batch_max = self._settings.intake_batch_max
-        found = self._taken(await consumer.getmany(timeout_ms=_IDLE_MS, max_records=batch_max))
+        found = self._taken(await self._poll(consumer, timeout_ms=_IDLE_MS, max_records=batch_max))
         linger = Deadline(self._settings.batch_linger_ms / 1000)
-        while found and len(found) < batch_max and linger.left_s:
-            more = await consumer.getmany(
-                timeout_ms=round(linger.left_s * 1000), max_records=batch_max - len(found)
+        while found and len(found) < batch_max and linger.left_s and not self._is_awaited.is_set():
+            more = await self._poll(
+                consumer, timeout_ms=round(linger.left_s * 1000), max_records=batch_max - len(found)
             )
             found += self._taken(more)
         return found

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from mode import Service
 
 from streams.kafka.connection import client_options, translated
@@ -66,6 +66,7 @@ class TurnService(Service):
         self._kafka = kafka
         self._halt = halt
         self._turn = asyncio.Lock()  # held for one turn; a rebalance waits for it
+        self._is_awaited = asyncio.Event()  # a rebalance or a stop waits for the turn under way
         self._consumer: AIOKafkaConsumer | None = None
 
     async def _take_turn(self, consumer: AIOKafkaConsumer) -> None:
@@ -75,8 +76,27 @@ class TurnService(Service):
     async def _let_go(self) -> None:
         """Own nothing any more; called between two turns."""
 
+    async def _poll(
+        self, consumer: AIOKafkaConsumer, *, timeout_ms: int, max_records: int
+    ) -> Mapping[TopicPartition, Sequence[Any]]:
+        """Records by partition, as aiokafka's `getmany`; none once a rebalance or a stop waits for the turn.
+
+        While a rebalance is under way `getmany` returns after it, whatever its own limit, and a rebalance
+        begins by waiting for the turn: the two would wait for each other.
+        """
+        reading = asyncio.ensure_future(consumer.getmany(timeout_ms=timeout_ms, max_records=max_records))
+        awaited = asyncio.ensure_future(self._is_awaited.wait())
+        try:
+            await asyncio.wait((reading, awaited), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            awaited.cancel()
+            reading.cancel()  # records are taken out and returned in one step: it has them all, or none
+        await asyncio.wait((reading,))
+        return {} if reading.cancelled() else reading.result()
+
     async def on_stop(self) -> None:
         """Finish the turn under way, let go, and leave the group."""
+        self._is_awaited.set()
         async with self._turn:
             consumer, self._consumer = self._consumer, None
             await self._let_go()
@@ -100,6 +120,7 @@ class TurnService(Service):
     async def revoked(self) -> None:
         """Let the turn under way finish and commit, before the partitions go elsewhere."""
         deadline = Deadline(self._kafka.request_timeout_s * REVOKE_SHARE)
+        self._is_awaited.set()
         try:
             async with asyncio.timeout(deadline.left_s), self._turn:
                 await self._let_go()
@@ -108,3 +129,6 @@ class TurnService(Service):
                 "%s was not finished before a rebalance; what is under way is read again elsewhere.",
                 self.what,
             )
+        finally:
+            if not self.should_stop:
+                self._is_awaited.clear()

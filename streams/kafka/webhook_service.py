@@ -86,7 +86,7 @@ class WebhookService(TurnService):
         if room:
             wait_ms = 0 if delivery.n_waiting else _IDLE_MS
             with translated(self._kafka):
-                found = await consumer.getmany(timeout_ms=wait_ms, max_records=room)  # 2
+                found = await self._poll(consumer, timeout_ms=wait_ms, max_records=room)  # 2
             records = [record_of(self._topics[raw.topic], raw) for batch in found.values() for raw in batch]
         if assignment != self._assignment or not self._is_placed:
             return  # given out anew meanwhile: whoever has the partitions now reads these again
