@@ -16,6 +16,7 @@ from state.arriving import Arriving, Duplicate
 from state.changes import Change, diff
 from state.corrections import Invalidate, Refusal, Supersede
 from state.decided import closings_of, refused, resolve, retracted_by, statements_of
+from state.first_word import begin, is_first_word
 from state.fold_state import BEFORE_ALL
 from state.forms import Clustering
 from state.instants import Instant
@@ -28,7 +29,9 @@ from state.replacing import Replaced, replacing_of
 from state.shelf import Shelf
 from state.similarity import ModelId
 from state.statements import ObservationId, Statement, voter
-from state.stored_claim import IN_MANY, OWN, STORED_FORMAT, Claim
+from state.stored_claim import IN_MANY, OWN, PLAIN, STORED_FORMAT, Claim
+from state.stored_strand import Strand
+from state.tail import encode_statement
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
@@ -203,6 +206,10 @@ class LiveClaim(Arriving):
     def _fold(self, horizon_before: Instant) -> list[Change]:
         """Fold what arrived, strand by strand."""
         claim = self.claim
+        if self.is_new and len(self.added) == 1 and not claim.strands:
+            told = self._fold_first_word(*self.added.values())
+            if told is not None:
+                return told
         added: dict[str, list[Statement]] = {}
         removed: dict[str, list[Statement]] = {}
         for statement in self.added.values():
@@ -214,6 +221,21 @@ class LiveClaim(Arriving):
         for name in [*touched, *self._due(touched, horizon_before)] if claim.due else touched:
             changes += self._fold_strand(name, added.get(name, []), removed.get(name, []))
         return changes
+
+    def _fold_first_word(self, statement: Statement) -> list[Change] | None:
+        """The same for a new claim that hears one statement, with no strand in use; None where it is not so.
+
+        Such a claim is not kept in use either (`agents.consolidation.LiveClaims`).
+        """
+        claim, forms = self.claim, self.claim.forms
+        if claim.layout not in PLAIN or claim.closings or claim.replacing or forms.cluster_of or forms.aside:
+            return None
+        strand = Strand(epoch=self.epoch, horizon=claim.horizon)
+        if not is_first_word(strand, statement, self.policy):
+            return None
+        strand.tail.append(encode_statement(statement))
+        claim.strands[self._enter_name(statement)] = strand
+        return begin(strand, statement, self.about, self.withdrawn)
 
     def _due(self, touched: Sequence[str], horizon_before: Instant) -> list[str]:
         """The strands without arrivals in which something has come, or no longer has."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from state.changes import Change, changes_of
 from state.episodes import Edge, Episode
+from state.facts import About, build
 from state.fold_state import ClusterState, FoldState, OpenFact, SpellingCount, Vote
 from state.instants import Instant
 from state.policy import Policy
 from state.statements import Statement, voter
 from state.stored_strand import Strand
+from state.withdrawn import Withdrawn
 
 _EMPTY: Final = FoldState()
 
@@ -38,6 +41,17 @@ def is_first_word(strand: Strand, statement: Statement, policy: Policy) -> bool:
         and not strand.live
         and strand.state == _EMPTY
     )
+
+
+def begin(strand: Strand, statement: Statement, about: About, withdrawn: Withdrawn) -> list[Change]:
+    """Fold and publish it. What the strand keeps of the statement itself is its tail, and the caller's."""
+    strand.n_folded = 1
+    strand.state = opened_by_word(statement)
+    fact = build(about, episode_of_word(statement))
+    gone = withdrawn.take(fact.fact_id)
+    published, changes = changes_of(gone, fact, horizon=strand.horizon)
+    strand.live = {fact.fact_id: published}
+    return changes
 
 
 def opened_by_word(statement: Statement) -> FoldState:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from state.changes import Change, Published, changes_of, diff
+from state.changes import Change, Published, diff
 from state.chunks import CHUNK, Chunks, saying_of
 from state.documents import KEPT_IN_USE
 from state.episodes import Episode
 from state.evidence import Evidence
 from state.facts import About, build
-from state.first_word import episode_of_word, is_first_word, opened_by_word
+from state.first_word import begin, is_first_word
 from state.fold_state import BEFORE_ALL, FoldState, decode_state, encode_state
 from state.identity import FactId
 from state.instants import Instant
@@ -122,7 +122,8 @@ class Folding(Publishing):
         """Fold what is new and publish the difference; the cost does not depend on the history."""
         strand = self.strand
         if len(added) == 1 and self.is_plain and is_first_word(strand, added[0], self.policy):
-            return self._begin(added[0])
+            self._tail.extend(added)
+            return begin(strand, added[0], self.about, self.withdrawn)
         if strand.n_folded == len(self.tail):
             self._tail.extend(added)
         else:
@@ -130,18 +131,6 @@ class Folding(Publishing):
         fresh = self._fold_tail()
         changes = self._publish(strand.live, fresh)
         self._seal()
-        return changes
-
-    def _begin(self, statement: Statement) -> list[Change]:
-        """The same for the first word of a strand that holds nothing: it opens a fact, no more."""
-        strand = self.strand
-        self._tail.extend((statement,))
-        strand.n_folded = 1
-        strand.state = opened_by_word(statement)
-        fact = build(self.about, episode_of_word(statement))
-        gone = self.withdrawn.take(fact.fact_id)
-        published, changes = changes_of(gone, fact, horizon=strand.horizon)
-        strand.live = {fact.fact_id: published}
         return changes
 
     def _fold_tail(self) -> list[tuple[int, Episode]]:

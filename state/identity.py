@@ -26,17 +26,18 @@ NAMESPACE: Final = UUID("b6a1f0f4-5d0a-5c3b-9a63-0f6c6f1d7f6e")
 
 _NAMESPACE_BYTES: Final = NAMESPACE.bytes
 
+_VARIANT_OF: Final = {digit: "89ab"[int(digit, 16) & 0b11] for digit in "0123456789abcdef"}
+"""RFC 9562: the digit that says which layout an id has keeps two bits of the hash, below the bits 10."""
+
 _encode = msgspec.json.Encoder().encode
 
 
 def derive(kind: str, *parts: str | int | None) -> str:
     """The UUID (version 5, as text) of `parts` under `kind`."""
-    digest = bytearray(sha1(_NAMESPACE_BYTES + _encode((kind, *parts)), usedforsecurity=False).digest())
-    # As `uuid.uuid5` does it, which takes three times as long: every claim, fact and event has an id.
-    digest[6] = digest[6] & 0x0F | 0x50
-    digest[8] = digest[8] & 0x3F | 0x80
-    text = digest.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:32]}"
+    digits = sha1(_NAMESPACE_BYTES + _encode((kind, *parts)), usedforsecurity=False).hexdigest()
+    # As `uuid.uuid5` does it, which takes four times as long: every claim, fact and event has an id.
+    variant = _VARIANT_OF[digits[16]]
+    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 def claim_id(namespace: str, subject: str, predicate: str) -> ClaimId:

@@ -24,6 +24,8 @@ OWN: Final = "own"
 """The layout of claims in which each assertion is a fact, and a strand, of its own (`state.own_facts`)."""
 IN_MANY: Final = ("multi", OWN)
 """The layouts with strands by what statements say: which it is, is remembered by a statement's id."""
+PLAIN: Final = ("single", "multi")
+"""The layouts whose strands the fold walks statement by statement."""
 STORED_FORMAT: Final = 2
 _READ_FORMATS: Final = (1, 2)
 

@@ -21,7 +21,9 @@ STATEMENTS: Final = b"/t"
 STATES: Final = b"/b"
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-_encode_statement: Final = msgspec.msgpack.Encoder().encode
+encode_statement: Final = msgspec.msgpack.Encoder().encode
+"""A statement as it is stored in a tail."""
+
 _decode_statement: Final = msgspec.msgpack.Decoder(Statement).decode
 _decode_blobs: Final = msgspec.msgpack.Decoder(list[bytes]).decode
 
@@ -75,9 +77,9 @@ class Tail:
         self.statements[start:] = statements
         if kept_inline < 0:
             self.discard()
-            self._inline[:] = [_encode_statement(statement) for statement in self.statements]
+            self._inline[:] = [encode_statement(statement) for statement in self.statements]
         else:
-            self._inline[kept_inline:] = [_encode_statement(statement) for statement in statements]
+            self._inline[kept_inline:] = [encode_statement(statement) for statement in statements]
         for statement in statements:
             self.by_id[statement.observation_id] = statement
             self._note(statement)
@@ -86,7 +88,7 @@ class Tail:
         """Append statements: where evidence arrives in order, all that there is to do."""
         self.statements.extend(statements)
         for statement in statements:
-            self._inline.append(_encode_statement(statement))
+            self._inline.append(encode_statement(statement))
             self.by_id[statement.observation_id] = statement
             self._note(statement)
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import random
 from itertools import groupby
+from typing import Any
 from unittest.mock import patch
 
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from state import folding
+from state import claim, folding
+from state.changes import Change
 from state.evidence import Evidence
+from state.first_word import begin
 from state.fold_state import FoldState
 from state.periods import Fold
 from state.policy import Policy
 from state.predicates import Predicate
 from state.statements import Statement, position
+from state.stored_strand import Strand
 from state.timeline import fold
 from tests.builders import statement
 from tests.kept import KeptClaim
@@ -82,17 +86,19 @@ def test_the_first_word_of_a_claim_leaves_what_the_long_way_leaves(
 ) -> None:
     short, long = KeptClaim(predicate, policy=policy), KeptClaim(predicate, policy=policy)
     begun: list[str] = []
-    begin = folding.Folding._begin
 
-    def noted(strand: folding.Folding, statement: Statement) -> object:
+    def noted(strand: Strand, statement: Statement, *more: Any) -> list[Change]:
         begun.append(statement.observation_id)
-        return begin(strand, statement)
+        return begin(strand, statement, *more)
 
     for word in history:
         retracted = [s.observation_id for s in history if chance.random() < 0.1]
-        with patch.object(folding.Folding, "_begin", noted):
+        with patch.object(folding, "begin", noted), patch.object(claim, "begin", noted):
             told = short.apply([word], retracted)
-        with patch.object(folding, "is_first_word", lambda *_: False):
+        with (
+            patch.object(folding, "is_first_word", lambda *_: False),
+            patch.object(claim, "is_first_word", lambda *_: False),
+        ):
             assert long.apply([word], retracted) == told
 
         assert short.stored == long.stored
@@ -101,10 +107,10 @@ def test_the_first_word_of_a_claim_leaves_what_the_long_way_leaves(
 
 
 def test_a_plain_first_word_takes_the_short_way() -> None:
-    claim = KeptClaim(Predicate("p"))
+    kept = KeptClaim(Predicate("p"))
 
     with patch.object(Fold, "step", side_effect=AssertionError("the long way")):
-        told = claim.apply([statement("t:oslo", 1, id="a", document="d")])
+        told = kept.apply([statement("t:oslo", 1, id="a", document="d")])
 
     assert [(change.kind, change.version, change.fact.form) for change in told] == [
         ("fact-created", 1, "t:oslo")
