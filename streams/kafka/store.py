@@ -21,12 +21,14 @@ from rocksdict import (
     Options,
     Rdict,
     WriteBatch,
+    WriteBufferManager,
 )
 
 _OFFSET_KEY: Final = b"\x00offset"  # no key of a table begins with a zero byte
 _MIB: Final = 1024 * 1024
-_WRITE_BUFFER_BYTES: Final = 16 * _MIB  # per partition and table
-_CACHE_BYTES: Final = 128 * _MIB  # shared by all partitions and tables of a process
+_WRITE_BUFFER_BYTES: Final = 16 * _MIB  # per partition and table, and of all of them together at most:
+_WRITE_BUFFERS_BYTES: Final = 64 * _MIB  # hundreds of partitions and tables would hold gigabytes otherwise
+_CACHE_BYTES: Final = 128 * _MIB  # shared by all partitions and tables of a process, write buffers included
 _BLOOM_BITS: Final = 10  # about 1 % of look-ups for a key that is not there touch the disk
 
 
@@ -107,15 +109,18 @@ class MemoryStore:
 class RocksStore:
     """A partition in a RocksDB folder of its own. One process at a time can have it open."""
 
-    def __init__(self, folder: Path, cache: Cache) -> None:
+    def __init__(self, folder: Path, cache: Cache, buffers: WriteBufferManager) -> None:
         self._folder = folder
         self._cache = cache
+        self._buffers = buffers
         folder.parent.mkdir(parents=True, exist_ok=True)
         self._open()
 
     def _open(self) -> None:
         self._db = Rdict(
-            str(self._folder), options=_options(self._cache), access_type=AccessType.read_write()
+            str(self._folder),
+            options=_options(self._cache, self._buffers),
+            access_type=AccessType.read_write(),
         )
         stored: Any = self._db.get(_OFFSET_KEY)
         self.offset: int | None = None if stored is None else int.from_bytes(stored, "big")
@@ -175,15 +180,22 @@ def memory_stores() -> OpenStore:
 
 
 def rocks_stores(folder: Path) -> OpenStore:
-    """Stores below a folder that belongs to this process alone; they share one cache."""
+    """Stores below a folder that belongs to this process alone; they share one cache and its memory."""
     cache = Cache(_CACHE_BYTES)
-    return lambda table, partition: RocksStore(folder / table / str(partition), cache)
+    buffers = write_buffers(cache)
+    return lambda table, partition: RocksStore(folder / table / str(partition), cache, buffers)
 
 
-def _options(cache: Cache) -> Options:
+def write_buffers(cache: Cache) -> WriteBufferManager:
+    """What bounds the memory of all stores' latest writes together; it is taken from the cache's."""
+    return WriteBufferManager.new_write_buffer_manager_with_cache(_WRITE_BUFFERS_BYTES, False, cache)
+
+
+def _options(cache: Cache, buffers: WriteBufferManager) -> Options:
     options = Options(raw_mode=True)
     options.create_if_missing(True)
     options.set_write_buffer_size(_WRITE_BUFFER_BYTES)
+    options.set_write_buffer_manager(buffers)
     blocks = BlockBasedOptions()
     blocks.set_block_cache(cache)
     blocks.set_bloom_filter(_BLOOM_BITS, block_based=False)
