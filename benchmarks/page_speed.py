@@ -116,22 +116,16 @@ def speed(newest: Newest) -> Iterator[str]:
 
 
 def _grouped(found: Newest) -> Iterator[tuple[str, Newest]]:
-    """Figures with the same first name and the same columns, each group under that name."""
-    groups: dict[tuple[str, tuple[str, ...]], dict[str, Line]] = {}
+    """Figures of one first name, with the same columns, commit and machine; each group with that name."""
+    groups: dict[tuple[str, str, tuple[str, ...]], dict[str, Line]] = {}
     for name, line in found.items():
         first, slash, _ = name.partition("/")
-        groups.setdefault((first if slash else "", _shown(line)), {})[name] = line
-    alone: dict[tuple[str, ...], dict[str, Line]] = {}
-    for (_, columns), rows in groups.items():
-        if len(rows) == 1:
-            alone.setdefault(columns, {}).update(rows)
-    for columns, rows in alone.items():
-        groups[("", columns)] = {**groups.get(("", columns), {}), **rows}
-    for (first, _), rows in sorted(groups.items(), key=lambda item: item[0][0] != ""):
-        if first and len(rows) > 1:
-            yield first, {name.partition("/")[2]: line for name, line in rows.items()}
-        elif not first:
-            yield "", rows
+        groups.setdefault((first if slash else "", where(line), _shown(line)), {})[name] = line
+    for first, measured, columns in [key for key, rows in groups.items() if key[0] and len(rows) == 1]:
+        alone = groups.pop((first, measured, columns))
+        groups.setdefault(("", measured, columns), {}).update(alone)
+    for (first, _, _), rows in sorted(groups.items(), key=lambda item: (item[0][0] != "", item[0][1])):
+        yield first, {name.removeprefix(f"{first}/"): line for name, line in rows.items()}
 
 
 def _shown(line: Line) -> tuple[str, ...]:
