@@ -34,7 +34,7 @@ from state.statements import (
 from state.stored_strand import Closed, Strand
 from state.tail import Marks, Tail
 
-DOCUMENTS_IN_USE: Final = 1024  # documents whose sayings are kept at hand between two batches
+DOCUMENTS_IN_USE: Final = 128  # whose sayings are kept at hand between two batches, of each claim in use
 
 _form_of: Final = attrgetter("form")
 
