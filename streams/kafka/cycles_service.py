@@ -34,7 +34,7 @@ from streams.host import Agent, Effects, Record, State, Write
 from streams.kafka import failpoints
 from streams.kafka.connection import translated
 from streams.kafka.deadline import Deadline
-from streams.kafka.errors import RecordFailed
+from streams.kafka.errors import BrokerUnreachable, RecordFailed
 from streams.kafka.fence import FencedProducer
 from streams.kafka.metrics import Metrics
 from streams.kafka.naming import cycles_group_name, single_changelog_name, topic_name
@@ -46,6 +46,7 @@ from streams.topics import Topic
 
 _log = logging.getLogger(__name__)
 _IDLE_MS: Final = 200  # how long one wait for records lasts; a stop is noticed between two
+_AGAIN_S: Final = 1.0  # between two tries to reach a broker that is away
 _RECORDS_MAX: Final = 20  # handled in one turn: a rebalance waits for so many at most
 PARTITION: Final = Partition(0)
 
@@ -142,9 +143,32 @@ class CyclesService(TurnService):
 
     async def _let_go(self) -> None:
         self._owns = False
+        await self._hand_over()
+
+    async def _hand_over(self) -> None:
         producer, self._producer, self._state = self._producer, None, None
         if producer is not None:
             await producer.stop(Deadline(self._kafka.request_timeout_s))
+
+    async def _took_over(self) -> bool:
+        """Take over, again and again while the broker is away, for as long as every other request waits.
+
+        False where the service is stopped meanwhile. Raises BrokerUnreachable at the end of that time.
+        """
+        deadline = Deadline(self._kafka.request_timeout_s)
+        while not self.should_stop:
+            try:
+                with translated(self._kafka):
+                    await self._take_over()
+            except BrokerUnreachable as error:
+                await self._hand_over()
+                if not deadline.left_s:
+                    raise
+                _log.warning("The clock and the audit wait for the broker: %s", error)
+                await self.sleep(_AGAIN_S)
+            else:
+                return True
+        return False
 
     async def _take_over(self) -> None:
         """1. Fence out the old owner. 2. Read the changelogs."""
@@ -163,8 +187,8 @@ class CyclesService(TurnService):
         with translated(self._kafka):
             found = await self._poll(consumer, timeout_ms=_IDLE_MS, max_records=_RECORDS_MAX)
             # Looked at afterwards: the partitions may have come while it waited for records.
-            if self._owns and self._state is None:
-                await self._take_over()
+            if self._owns and self._state is None and not await self._took_over():
+                return
         for tp, records in found.items():
             for raw in records:
                 record = record_of(self._topics[tp.topic], raw)

@@ -1,20 +1,26 @@
-"""A service that reads in turns gives way to a rebalance, whatever it was about to read."""
+"""Services that read in turns give way to a rebalance, and outlive a broker that is away for a moment."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 
-from streams.kafka import topic_name
+from agents import composition
+from agents.audit import due, ends_of_cycle
+from streams.kafka import Cycles, topic_name
 from streams.kafka.consumer import REVOKE_SHARE
+from streams.kafka.cycles_service import CyclesService
+from streams.kafka.metrics import Metrics
 from streams.kafka.turns import TurnService, join
 from streams.settings import KafkaSettings
 from streams.topics import Topic
 from tests.broker.cluster import Cluster
+from tests.parts.processes import wait_until
 
 pytestmark = pytest.mark.broker
 WAIT_S = 30  # far less than a rebalance that waits for a turn in vain
@@ -93,3 +99,37 @@ def test_a_turn_that_reads_while_a_rebalance_waits_for_it_gives_way(
     assert (len(first.owned), len(second.owned)) == (2, 2)
     assert not first.failures
     assert not second.failures
+
+
+async def _take_over_while_the_broker_is_away(found: Cluster, waits: Callable[[], bool]) -> bool:
+    service = CyclesService(
+        found.settings,
+        Cycles(composition.single_agents(found.settings), due=due, ends=ends_of_cycle),
+        metrics=Metrics(),
+        halt=lambda error: None,
+    )
+    broker: Any = found.broker
+    await asyncio.to_thread(broker.kill)
+    taking = asyncio.create_task(service._took_over())
+    try:
+        await asyncio.to_thread(wait_until, waits, timeout_s=WAIT_S, what="it to wait for the broker")
+        assert not taking.done()
+    finally:
+        await asyncio.to_thread(broker.restart)
+    taken = await asyncio.wait_for(taking, WAIT_S)
+    assert service._state is not None
+    await service._hand_over()
+    return taken
+
+
+def test_who_takes_over_the_clock_waits_for_a_broker_that_is_away(
+    cluster: Callable[..., Cluster], caplog: pytest.LogCaptureFixture
+) -> None:
+    found = cluster(partitions=4)
+    if found.broker.origin == "environment":
+        pytest.skip("the user's broker is not ours to kill")
+
+    with caplog.at_level(logging.WARNING, "streams.kafka.cycles_service"):
+        assert asyncio.run(
+            _take_over_while_the_broker_is_away(found, lambda: "wait for the broker" in caplog.text)
+        )
