@@ -8,6 +8,7 @@ depends on it. Decides nothing about what is sent.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -72,7 +73,9 @@ class Producer:
                 async with asyncio.timeout(deadline.left_s):
                     await client.stop()
             except TimeoutError:
-                await client.client.close()
+                # What stopped the worker is what is to be told, and not that its client ends badly too.
+                with contextlib.suppress(Exception):
+                    await client.client.close()
 
     async def send(
         self,
