@@ -10,7 +10,7 @@ import enum
 
 import msgspec
 
-from state.fold_state import Cluster, Side, SpellingCount
+from state.fold_state import Cluster, OpenFact, Side, SpellingCount
 from state.instants import Instant
 from state.statements import ObservationId, Spelling
 
@@ -99,3 +99,24 @@ class Episode(msgspec.Struct, array_like=True, gc=False):
     against: ObservationId | None = None
     name: str = ""
     replaced_by: tuple[ObservationId, Instant] | None = None
+
+
+def open_episode(held: OpenFact, form: str) -> Episode:
+    """The open fact of a fold as an episode without an end; `form` is the first form of its cluster."""
+    return Episode(
+        cluster=held.cluster,
+        form=form,
+        ordinal=held.ordinal,
+        lo=Edge(held.lo, held.lo_granularity),
+        since=held.since,
+        support=held.support,
+        dissent=held.dissent,
+        observations=held.observations,
+        spellings=list(held.spellings),
+        subject=held.subject,
+        predicate=held.predicate,
+        supported_by=list(held.supported_by),
+        dissented_by=list(held.dissented_by),
+        opened_by=held.opened_by,
+        against=held.against,
+    )

@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from state.changes import Change, changes_of
-from state.episodes import Edge, Episode
+from state.episodes import open_episode
 from state.facts import About, build
 from state.fold_state import ClusterState, FoldState, OpenFact, SpellingCount, Vote
-from state.instants import Instant
 from state.policy import Policy
 from state.statements import Statement, voter
 from state.stored_strand import Strand
@@ -46,16 +45,20 @@ def is_first_word(strand: Strand, statement: Statement, policy: Policy) -> bool:
 def begin(strand: Strand, statement: Statement, about: About, withdrawn: Withdrawn) -> list[Change]:
     """Fold and publish it. What the strand keeps of the statement itself is its tail, and the caller's."""
     strand.n_folded = 1
-    strand.state = opened_by_word(statement)
-    fact = build(about, episode_of_word(statement))
+    held, said = opened_by_word(statement)
+    form = statement.form
+    strand.state = FoldState(
+        at=held.lo, period_from=held.lo, open=held, clusters={form: said}, recent={form: True}
+    )
+    fact = build(about, open_episode(held, form))
     gone = withdrawn.take(fact.fact_id)
     published, changes = changes_of(gone, fact, horizon=strand.horizon)
     strand.live = {fact.fact_id: published}
     return changes
 
 
-def opened_by_word(statement: Statement) -> FoldState:
-    """Where the fold stands after it: one vote, one open fact with one voice."""
+def opened_by_word(statement: Statement) -> tuple[OpenFact, ClusterState]:
+    """The fact that it opens, with one voice, and its cluster, with one vote; nobody contests it."""
     at, observed_at = place = (statement.effective_at, statement.observed_at)
     form, spelling = statement.form, statement.spelling
     held = OpenFact(
@@ -81,21 +84,4 @@ def opened_by_word(statement: Statement) -> FoldState:
         spelling=spelling,
         spelled_at=place,
     )
-    return FoldState(at=at, period_from=at, open=held, clusters={form: said}, recent={form: True})
-
-
-def episode_of_word(statement: Statement) -> Episode:
-    """The episode that it opens, as `Keeping.as_episode` gives it; nobody contests it."""
-    at: Instant = statement.effective_at
-    return Episode(
-        statement.form,
-        statement.form,
-        0,
-        Edge(at, statement.lo_granularity),
-        support=1,
-        observations=1,
-        spellings=[SpellingCount(statement.spelling, 1, statement.place)],
-        subject=statement.subject,
-        predicate=statement.predicate,
-        supported_by=[statement.observation_id],
-    )
+    return held, said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from state.decided import Verdict, edge_of, enter_opening, mark_opened, note_closing, reason_of
-from state.episodes import Ballot, Edge, Episode, Reason
+from state.episodes import Ballot, Edge, Episode, Reason, open_episode
 from state.fold_state import Cluster, OpenFact
 from state.statements import Statement
 from state.voting import Voting
@@ -41,23 +41,7 @@ class Keeping(Voting):
 
     def as_episode(self, held: OpenFact) -> Episode:
         """The open fact as an episode without an end."""
-        return Episode(
-            cluster=held.cluster,
-            form=self.state.clusters[held.cluster].first_form or "",
-            ordinal=held.ordinal,
-            lo=Edge(held.lo, held.lo_granularity),
-            since=held.since,
-            support=held.support,
-            dissent=held.dissent,
-            observations=held.observations,
-            spellings=list(held.spellings),
-            subject=held.subject,
-            predicate=held.predicate,
-            supported_by=list(held.supported_by),
-            dissented_by=list(held.dissented_by),
-            opened_by=held.opened_by,
-            against=held.against,
-        )
+        return open_episode(held, self.state.clusters[held.cluster].first_form or "")
 
     # -- decisions of people ----------------------------------------------------------------
 
