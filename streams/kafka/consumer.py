@@ -70,6 +70,13 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         app: Any = self.app
         self.add_future(app.lease.beat())
 
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        """Fetch from the source alone: Faust would hold the first of every changelog in memory, for nobody."""
+        app: Any = self.app
+        for_recovery = [TopicPartition(*tp) for tp in assigned if tp.topic != app.source_topic]
+        self._ensure_consumer().pause(*for_recovery)
+        await super().on_partitions_assigned(assigned, generation_id)
+
     async def _commit(self, offsets: Any) -> bool:
         """Commit in the thread of the client. A refusal because of a rebalance is no failure: what was not
         committed is read again and found applied.

@@ -129,6 +129,7 @@ async def run_stock(settings: Settings) -> None:
 def main() -> None:
     """Run one of the two with settings from the environment."""
     logging.basicConfig(level="INFO", stream=sys.stderr)
+    logging.getLogger("aiokafka.consumer.fetcher").setLevel("DEBUG")  # which partitions the client asks for
     if sys.argv[1] == "ours":
         try:
             run_ours(Settings())
