@@ -126,10 +126,20 @@ async def run_stock(settings: Settings) -> None:
     await asyncio.Event().wait()
 
 
+def log_fetches() -> None:
+    """Log which partitions each client asks for, and in which thread: recovery of ours runs in the main one."""
+    fetches = logging.getLogger("aiokafka.consumer.fetcher")
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("in %(threadName)s: %(message)s"))
+    fetches.addHandler(handler)
+    fetches.setLevel("DEBUG")
+    fetches.propagate = False
+
+
 def main() -> None:
     """Run one of the two with settings from the environment."""
     logging.basicConfig(level="INFO", stream=sys.stderr)
-    logging.getLogger("aiokafka.consumer.fetcher").setLevel("DEBUG")  # which partitions the client asks for
+    log_fetches()
     if sys.argv[1] == "ours":
         try:
             run_ours(Settings())
