@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 _IDLE_MS: Final = 500  # how long one wait for the next records lasts; a stop is noticed between two
 _BATCH_MAX: Final = 2_000
 _AWAY_MS: Final = 24 * 3_600 * 1_000  # nothing is read while the store is away; that is no reason to leave
+_FETCH_BYTES: Final = 128 * 1024  # of one partition at once; what is fetched is held while the store is away
 _AGAIN_S: Final = 1.0  # between two attempts on a store that is away
 
 
@@ -66,6 +67,7 @@ class DriftService(Service):
             self._topics,
             _Listener(self),
             max_poll_interval_ms=_AWAY_MS,
+            max_partition_fetch_bytes=_FETCH_BYTES,
         )
 
     async def on_stop(self) -> None:
