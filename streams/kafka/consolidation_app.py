@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import faust
@@ -142,8 +142,12 @@ class ConsolidationApp(faust.App):
                 await asyncio.Event().wait()  # until the app is stopped; nothing more is handled
 
     async def _take(self, message: Any) -> None:
-        """Handle one record, or stop the worker; a record that failed is never passed over."""
-        if self._halted or self._draining:
+        """Handle one record, or stop the worker; a record that failed is never passed over.
+
+        One that was read before the partitions were given out anew is let go: it is read again, after what
+        comes before it. Handled now, it would tell of a state without that.
+        """
+        if self._halted or self._draining or message.generation_id != self.consumer_generation_id:
             return
         try:
             await self._handle(message)
@@ -308,6 +312,15 @@ class ConsolidationApp(faust.App):
         tables = self.tables
         assert isinstance(tables, BulkTableManager)
         await tables.bulk_recovery.give_up()
+
+    @property
+    def is_giving_way(self) -> bool:
+        """Whether the partitions go, or the worker stops: no record is started."""
+        return not self._lanes.is_open
+
+    def begin_at(self, committed: Mapping[int, int]) -> None:
+        """Expect these offsets next, by partition: one behind them would mean that records were lost."""
+        self._expected.update(committed)
 
     def begin_assignment(self) -> None:
         """A new assignment starts at what is committed, and this worker owns it afresh."""

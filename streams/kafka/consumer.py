@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
+from faust.tables.recovery import RebalanceAgain
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.transports import ConsumerT
@@ -38,6 +39,10 @@ without it."""
 def heartbeat_s(session_timeout_s: float) -> float:
     """How often a worker tells the broker that it lives, in seconds."""
     return min(session_timeout_s / HEARTBEATS_PER_SESSION, _HEARTBEAT_S_MAX)
+
+
+def _of_client(tp: TP) -> TopicPartition:
+    return TopicPartition(tp.topic, tp.partition)
 
 
 class _ThreadOfClient(WorkerThread):
@@ -71,9 +76,9 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         self.add_future(app.lease.beat())
 
     async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
-        """Fetch from the source alone: Faust would hold the first of every changelog in memory, for nobody."""
+        """Fetch from the source alone: Faust would hold the start of every changelog in memory, unread."""
         app: Any = self.app
-        for_recovery = [TopicPartition(*tp) for tp in assigned if tp.topic != app.source_topic]
+        for_recovery = [_of_client(tp) for tp in assigned if tp.topic != app.source_topic]
         self._ensure_consumer().pause(*for_recovery)
         await super().on_partitions_assigned(assigned, generation_id)
 
@@ -98,6 +103,7 @@ class OrderedConsumer(driver.Consumer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._done: dict[TP, int] = {}
+        self._reading = asyncio.Lock()  # held while records are read, and while places are set
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
@@ -179,6 +185,42 @@ class OrderedConsumer(driver.Consumer):
 
     def verify_event_path(self, now: float, tp: TP) -> None:
         """Faust's guess at a hanging stream is not needed: every wait of ours is bounded."""
+
+    async def _getmany(self, active_partitions: Any, timeout: float) -> Any:  # noqa: ASYNC109 Faust's name
+        """Read on, unless the places to read from are just being set."""
+        async with self._reading:
+            return await super()._getmany(active_partitions, timeout)
+
+    async def perform_seek(self) -> None:
+        """Go to what is committed, or to the beginning, with no read under way; expect just that next.
+
+        A read that began before a rebalance can take the first records of the new assignment with it, and
+        those are dropped, since the flow stands still. Faust seeks while such a read goes on, and leaves a
+        partition of which nothing is committed where that read has left it. Raises RebalanceAgain when the
+        partitions are being given out anew: then the flow must not be let go on.
+        """
+        app: Any = self.app
+        async with self._reading:
+            try:
+                starts = await self._seek_all(app.source_topic)
+            except IllegalStateError as error:
+                raise RebalanceAgain from error
+        if app.is_giving_way:
+            raise RebalanceAgain
+        app.begin_at({tp.partition: at for tp, at in starts.items()})
+
+    async def _seek_all(self, topic: str) -> dict[TP, int]:
+        """Set the places of a topic's partitions, and return them."""
+        await super().perform_seek()
+        sources = [tp for tp in self.assignment() if tp.topic == topic]
+        starts = {tp: at for tp in sources if (at := self._committed_offset[tp])}
+        unread = [tp for tp in sources if tp not in starts]
+        if unread:
+            found = await self.earliest_offsets(*map(_of_client, unread))
+            beginnings = {TP(*tp): at for tp, at in found.items()}
+            await self._thread.seek_wait({_of_client(tp): at for tp, at in beginnings.items()})
+            starts |= beginnings
+        return starts
 
     async def on_partitions_revoked(self, revoked: set[TP]) -> None:
         """Finish the running batch, commit, then let go; all before one deadline.

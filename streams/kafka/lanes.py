@@ -20,7 +20,7 @@ class Lanes:
     def __init__(self, handle: Callable[[Any], Coroutine[Any, Any, None]]) -> None:
         self._handle = handle
         self._under_way: dict[int, asyncio.Task[None]] = {}
-        self._open = True
+        self.is_open = True
 
     async def start(self, message: Any) -> None:
         """Start a record once the one before it in its partition has ended.
@@ -30,16 +30,16 @@ class Lanes:
         before = self._under_way.get(message.partition)
         if before is not None:
             await before
-        if self._open:
+        if self.is_open:
             self._under_way[message.partition] = asyncio.create_task(self._handle(message))
 
     def shut(self) -> None:
         """Start no record until the lanes are opened again."""
-        self._open = False
+        self.is_open = False
 
     def open(self) -> None:
         """Start records again."""
-        self._open = True
+        self.is_open = True
 
     async def idle(self, deadline: Deadline) -> bool:
         """Wait until no record is under way; False where that takes too long."""

@@ -64,11 +64,22 @@ class BulkRecovery(Recovery):
             except RebalanceAgain:
                 continue
             except ServiceStopped:
+                if not self.should_stop:  # Faust says so too when the committed offsets did not come in time
+                    self._halt_unplaced()
                 return
             finally:
                 restoring.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await restoring
+
+    def _halt_unplaced(self) -> None:
+        app: Any = self.app
+        app.halt(
+            BrokerFailed(
+                f"Kafka at {app.kafka.bootstrap} did not say what is committed within "
+                f"{app.conf.broker_request_timeout:g} s. Look at the broker's log, and start again."
+            )
+        )
 
     async def _restore(self) -> None:
         app: Any = self.app
@@ -127,7 +138,10 @@ async def restore(
     stores = {TopicPartition(topic, number): table.stamped.partition(number) for number in partitions}
     with translated(kafka):
         consumer = AIOKafkaConsumer(
-            **client_options(kafka), enable_auto_commit=False, max_partition_fetch_bytes=_FETCH_BYTES
+            **client_options(kafka),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",  # where a place is lost: to read again is harmless, to skip is not
+            max_partition_fetch_bytes=_FETCH_BYTES,
         )
         await consumer.start()
         try:

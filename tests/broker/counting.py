@@ -68,6 +68,9 @@ def count(state: State, records: Sequence[Record]) -> Effects:
     return effects
 
 
+COUNT = Agent("count", (Topic.BY_CLAIM,), ((TABLE,),), count)
+
+
 def nothing(_state: State, _records: Sequence[Record]) -> Effects:
     """Intake that makes nothing of nothing."""
     return Effects()
@@ -78,7 +81,7 @@ def run_ours(settings: Settings) -> None:
     run_worker(
         settings,
         Agent("intake", (Topic.OBSERVATIONS,), (), nothing),
-        Agent("count", (Topic.BY_CLAIM,), ((TABLE,),), count),
+        COUNT,
     )
 
 
@@ -127,7 +130,7 @@ async def run_stock(settings: Settings) -> None:
 
 
 def log_fetches() -> None:
-    """Log which partitions each client asks for, and in which thread: recovery of ours runs in the main one."""
+    """Log which partitions each client asks for, and in which thread: our recovery runs in the main one."""
     fetches = logging.getLogger("aiokafka.consumer.fetcher")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("in %(threadName)s: %(message)s"))

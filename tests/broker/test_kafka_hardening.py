@@ -22,12 +22,15 @@ from faust.types.tuples import ConsumerMessage
 from streams.kafka import DeliveryFailed, changelog_name, group_name, read_topic, topic_name
 from streams.kafka.admin import admin_client
 from streams.kafka.connection import client_options
+from streams.kafka.consolidation_app import ConsolidationApp
 from streams.kafka.consumer import OrderedConsumer
 from streams.kafka.deadline import Deadline
+from streams.kafka.metrics import Metrics
 from streams.kafka.offsets import committed_offsets
 from streams.kafka.producer import Producer
+from streams.kafka.store import memory_stores
 from streams.kafka.tables import stamp
-from streams.settings import KafkaSettings
+from streams.settings import KafkaSettings, Settings
 from streams.topics import Topic
 from tests.broker import counting
 from tests.broker.cluster import Cluster, silence
@@ -218,6 +221,68 @@ def test_a_record_that_is_not_done_is_not_committed_because_later_ones_are(
     found_offsets = asyncio.run(committable())
 
     assert found_offsets == {"stock": {tp: 3}, "ours": {}}[kind]
+
+
+@KINDS
+def test_what_a_read_took_before_the_places_were_set_is_read_again(
+    cluster: Callable[..., Cluster], kind: str
+) -> None:
+    found = cluster(partitions=1)
+    name = topic_name(found.kafka, Topic.BY_CLAIM)
+    send(found, [(b"a", b""), (b"b", b""), (b"c", b"")])  # nothing of it is committed
+
+    async def scenario() -> int:
+        """How many of three records come after the places were set, though they were read before."""
+        app: Any = counting.stock_app(found.settings) if kind == "stock" else our_app(found.settings)
+        given = asyncio.Event()
+
+        async def assigned(*_: Any) -> None:
+            given.set()
+
+        consumer = app.transport.create_consumer(
+            callback=_never, on_partitions_revoked=_nothing, on_partitions_assigned=assigned
+        )
+        await consumer.start()
+        try:
+            await consumer.subscribe([name])
+            await asyncio.wait_for(given.wait(), LONG_S)
+            consumer.resume_flow()
+
+            async def read(seconds: float) -> int:
+                records = await consumer._getmany(active_partitions={TP(name, 0)}, timeout=seconds)
+                return sum(map(len, records.values()))
+
+            n_before = 0
+            while n_before < 3:
+                n_before += await read(1.0)
+            await consumer.perform_seek()
+            return await read(5.0)
+        finally:
+            await asyncio.wait_for(consumer.stop(), LONG_S)
+
+    assert asyncio.run(scenario()) == {"stock": 0, "ours": 3}[kind]
+
+
+def our_app(settings: Settings) -> ConsolidationApp:
+    """The application that counts, on our classes, not started."""
+    return ConsolidationApp(
+        settings.kafka,
+        counting.COUNT,
+        metrics=Metrics(),
+        open_store=memory_stores(),
+        services=[],
+        halt=_raise,
+        ready=print,
+        data=str(settings.data),
+    )
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+async def _nothing(*_: Any) -> None:
+    pass
 
 
 def redirect(client: Any, there: BrokerMetadata) -> None:
