@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 HEARTBEATS_PER_SESSION: Final = 10
 _HEARTBEAT_S_MAX: Final = 3.0  # a worker learns of a rebalance with its next heartbeat
 _THREAD_STOP_S: Final = 5.0
+_READ_S: Final = 0.2  # how long one read waits for records; places are set between two
 REVOKE_SHARE: Final = 0.9
 """How much of the rebalance timeout a worker takes to finish its batch and commit; then the broker goes on
 without it."""
@@ -189,7 +190,7 @@ class OrderedConsumer(driver.Consumer):
     async def _getmany(self, active_partitions: Any, timeout: float) -> Any:  # noqa: ASYNC109 Faust's name
         """Read on, unless the places to read from are just being set."""
         async with self._reading:
-            return await super()._getmany(active_partitions, timeout)
+            return await super()._getmany(active_partitions, min(timeout, _READ_S))
 
     async def perform_seek(self) -> None:
         """Go to what is committed, or to the beginning, with no read under way; expect just that next.
