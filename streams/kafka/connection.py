@@ -18,8 +18,11 @@ from aiokafka.conn import create_conn
 from aiokafka.protocol.metadata import MetadataRequest
 
 from state.errors import FactdriftError
+from streams.kafka.closed_connections import tell_closed_connections
 from streams.kafka.errors import BrokerFailed, BrokerRefused, BrokerUnreachable
 from streams.settings import KafkaSettings
+
+tell_closed_connections()
 
 FIRST_ANSWER_S: Final = 10.0  # a healthy broker answers in milliseconds, one across the world within seconds
 

@@ -6,6 +6,10 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+import uvloop
+from aiokafka.conn import create_conn
+from aiokafka.errors import KafkaConnectionError
+from aiokafka.protocol.metadata import MetadataRequest
 
 from streams.host import Output
 from streams.kafka import DeliveryFailed, read_topic, topic_name
@@ -142,3 +146,18 @@ def test_outputs_go_where_they_say_and_without_a_partition_where_their_key_says(
 
     assert sorted(told[Topic.FACT_CREATED]) == [(1, b"4"), (2, b"1"), (2, b"3")]
     assert [value for _, value in told[Topic.DEAD_LETTERS]] == [b"2", b"5"]
+
+
+def test_a_connection_that_uvloop_has_closed_is_told_as_one(cluster: Callable[..., Cluster]) -> None:
+    host, _, port = cluster(partitions=1).kafka.bootstrap.partition(":")
+
+    async def scenario() -> None:
+        connection = await create_conn(host, int(port))
+        await connection.send(MetadataRequest([]))
+        connection._writer.transport.abort()
+        await asyncio.sleep(0)  # now it is closed, and the client hears of it a moment later
+        with pytest.raises(KafkaConnectionError):
+            await connection.send(MetadataRequest([]))
+        assert not connection.connected()
+
+    uvloop.run(scenario())
